@@ -1,0 +1,45 @@
+# The front door. Meson does the building; `make help` lists what there is.
+BUILD ?= build
+PREFIX ?= /usr/local
+PYTHON ?= /usr/bin/python3
+
+.PHONY: help quickstart build check check-long bench format install clean
+
+help:
+	@echo "make quickstart  install what is missing, build, train and evaluate on bundled data"
+	@echo "make check       install what is missing, build, run all tests (under ten minutes)"
+	@echo "make check-long  the tests that take longer: fuzzing, exhaustive ranges"
+	@echo "make build       build $(BUILD)/limn"
+	@echo "make bench       run the benchmarks, write bench/results/"
+	@echo "make format      apply clang-format"
+	@echo "make install     install to PREFIX=$(PREFIX)"
+
+quickstart:
+	@scripts/deps.sh build
+	@$(MAKE) --no-print-directory build
+	@scripts/quickstart.sh $(BUILD)/limn
+
+build:
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) -Dtests=false --prefix=$(PREFIX)
+	@ninja -C $(BUILD)
+
+check:
+	@scripts/deps.sh build check
+	@$(PYTHON) scripts/check.py
+
+check-long:
+	@scripts/deps.sh build check
+	@$(PYTHON) scripts/check.py --long
+
+bench:
+	@scripts/deps.sh build check bench
+	@$(PYTHON) bench/run.py
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+install: build
+	@ninja -C $(BUILD) install
+
+clean:
+	@rm -rf $(BUILD) build-*

@@ -1,0 +1,122 @@
+/* scan.c: the exact 1-NN scan of one query beside a plain row-major loop, in one run, interleaved.
+ *
+ *   bench_scan ROWS FEATURES            random data of that shape
+ *   bench_scan --data TRAIN TEST        any files that limn reads, for example letter
+ *
+ * The plain loop is what a C programmer writes first, compiled with -O3 for the same baseline as
+ * the library. Latency as the project defines it: per query the best of 5 calls, then the median
+ * over queries. */
+#include "classifier/classifier.h"
+#include "data/reader.h"
+#include "eval/evaluate.h"
+#include "num/pack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t plain_nearest(const float *rows, size_t n, size_t d, const float *x, float *distance);
+
+typedef struct bench {
+    const limn_data *train, *test;
+    limn_predictor *predictor;
+    int64_t row;
+    double distance;
+} bench;
+
+static limn_status packed_call(void *user, size_t row) {
+    bench *b = user;
+    return limn_search(b->predictor, b->test->x + row * b->test->schema.features, 1, 1, &b->row,
+                       &b->distance);
+}
+
+static limn_status plain_call(void *user, size_t row) {
+    bench *b = user;
+    float distance;
+    b->row = (int64_t)plain_nearest(b->train->x, b->train->n, b->train->schema.features,
+                                    b->test->x + row * b->test->schema.features, &distance);
+    return LIMN_OK;
+}
+
+static limn_data *random_data(limn_context *ctx, size_t n, size_t d, uint64_t stream) {
+    float *x = malloc(n * d * sizeof *x);
+    limn_data *data = NULL;
+    lm_rng rng = lm_rng_at(1, stream, 0);
+    for (size_t i = 0; x && i < n * d; i++)
+        x[i] = (float)lm_rng_below(&rng, 16);
+    if (!x || limn_data_from_values(ctx, LIMN_SEARCH, x, n, d, NULL, &data) != LIMN_OK)
+        exit(1);
+    free(x);
+    return data;
+}
+
+static limn_data *read_data(limn_context *ctx, const char *path) {
+    limn_read_options options;
+    limn_data *data = NULL;
+    limn_read_options_init(&options);
+    options.task = LIMN_CLASSIFY;
+    if (limn_data_read(ctx, path, &options, NULL, &data) != LIMN_OK) {
+        fprintf(stderr, "%s\n", limn_error(ctx));
+        exit(1);
+    }
+    return data;
+}
+
+static double median_us(limn_context *ctx, bench *b, lm_single_call call) {
+    lm_timing timing = {0};
+    if (lm_latency(ctx, b->test->n, 0.5, call, b, &timing) != LIMN_OK)
+        exit(1);
+    return timing.p50_us;
+}
+
+static void report(limn_context *ctx, bench *b) {
+    double bytes = (double)b->train->n * (double)b->train->schema.features * sizeof(float);
+    double plain = 1e30;
+    printf("%zu rows x %zu features, %.2f MB, us a query (median)\n", b->train->n,
+           b->train->schema.features, bytes / 1e6);
+    for (int round = 0; round < 3; round++) {
+        double us = median_us(ctx, b, plain_call);
+        plain = us < plain ? us : plain;
+    }
+    printf("  %-22s %9.2f\n", "plain row-major -O3", plain);
+    for (size_t isa = 0; lm_isa_at(isa); isa++) {
+        double packed = 1e30;
+        lm_isa_use(lm_isa_at(isa));
+        for (int round = 0; round < 3; round++) {
+            double again = median_us(ctx, b, plain_call), us = median_us(ctx, b, packed_call);
+            plain = again < plain ? again : plain;
+            packed = us < packed ? us : packed;
+        }
+        printf("  limn %-17s %9.2f   %5.1fx   %6.1f GB/s   %6.2f G multiply-adds/s\n",
+               lm_isa_at(isa), packed, plain / packed, bytes / packed / 1e3,
+               bytes / 4 / packed / 1e3);
+    }
+}
+
+int main(int argc, char **argv) {
+    limn_context *ctx = NULL;
+    bench b = {0};
+    limn_model *model = NULL;
+    limn_train_options options;
+    limn_predictor_options search = {.threads = 1, .neighbors = 1};
+    if (limn_context_new(NULL, &ctx) != LIMN_OK)
+        return 1;
+    if (argc == 4 && strcmp(argv[1], "--data") == 0) {
+        b.train = read_data(ctx, argv[2]);
+        b.test = read_data(ctx, argv[3]);
+    } else if (argc == 3) {
+        size_t n = strtoul(argv[1], NULL, 10), d = strtoul(argv[2], NULL, 10);
+        b.train = random_data(ctx, n, d, 1);
+        b.test = random_data(ctx, 1000, d, 2);
+    } else {
+        fprintf(stderr, "usage: bench_scan ROWS FEATURES | --data TRAIN TEST\n");
+        return 2;
+    }
+    limn_train_options_init(&options);
+    options.method = "knn";
+    if (limn_train(ctx, b.train, &options, &model) != LIMN_OK ||
+        limn_predictor_new(ctx, model, &search, &b.predictor) != LIMN_OK)
+        return 1;
+    report(ctx, &b);
+    return 0;
+}

@@ -1,0 +1,75 @@
+"""Batch k-nearest-neighbour search: limn beside faiss IndexFlatL2 and scikit-learn brute force.
+
+One process, one thread, interleaved, best of the rounds. Debian's OpenBLAS may not know a new CPU
+and fall back to an old kernel: OPENBLAS_CORETYPE is set to the CPU's real family before it loads.
+
+  knn.py NAME [QUERIES]      NAME: mnist, letter, ... of LIMN_DATA; or ROWSxFEATURES for random data
+"""
+import gzip
+import os
+import sys
+import time
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
+    FLAGS = cpuinfo.read()
+os.environ.setdefault("OPENBLAS_CORETYPE",
+                      "SkylakeX" if "avx512f" in FLAGS else "Haswell" if "avx2" in FLAGS else "")
+
+import faiss  # noqa: E402  (after the environment)
+import numpy as np  # noqa: E402
+from sklearn.datasets import load_svmlight_file  # noqa: E402
+from sklearn.neighbors import NearestNeighbors  # noqa: E402
+
+from limn_ctypes import Limn  # noqa: E402
+
+DATA = os.environ.get("LIMN_DATA", os.path.join("..", "shared", "data"))
+
+
+def load(name, queries):
+    if "x" in name and name.replace("x", "").isdigit():
+        n, d = map(int, name.split("x"))
+        rng = np.random.default_rng(1)
+        return (rng.standard_normal((n, d), np.float32),
+                rng.standard_normal((queries, d), np.float32))
+    parts = []
+    for part in ("train", "test"):
+        with gzip.open(os.path.join(DATA, f"{name}.{part}.svm.gz")) as file:
+            parts.append(load_svmlight_file(file, n_features=parts[0].shape[1] if parts else None)
+                         [0].toarray().astype(np.float32))
+    return parts[0], parts[1][:queries]
+
+
+def main():
+    name = sys.argv[1] if len(sys.argv) > 1 else "mnist"
+    queries = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
+    train, test = load(name, queries)
+    faiss.omp_set_num_threads(1)
+    limn = Limn()
+    flat = faiss.IndexFlatL2(train.shape[1])
+    flat.add(train)
+    brute = NearestNeighbors(algorithm="brute").fit(train)
+    print(f"{name}: {len(train)} rows x {train.shape[1]} features, {len(test)} queries in one call,"
+          f" one thread, limn on {limn.isa()}, OpenBLAS as {os.environ['OPENBLAS_CORETYPE']}")
+    for k in (1, 10):
+        predictor = limn.searcher(train, k)
+        peers = {"limn": lambda: limn.search(predictor, test, k),
+                 "faiss IndexFlatL2": lambda: flat.search(test, k),
+                 "sklearn brute": lambda: brute.kneighbors(test, k)}
+        best = {}
+        for _ in range(3):
+            for peer, call in peers.items():
+                start = time.perf_counter()
+                call()
+                best[peer] = min(best.get(peer, 1e9), time.perf_counter() - start)
+        for peer, seconds in best.items():
+            flops = len(train) * train.shape[1] * len(test) / seconds / 1e9
+            print(f"  k={k:<3} {peer:<18} {1e6 * seconds / len(test):9.1f} us a query"
+                  f"  {seconds / best['limn']:5.2f}x limn  {flops:7.1f} G multiply-adds/s")
+        same = np.mean(limn.search(predictor, test, k)[0] == flat.search(test, k)[1])
+        print(f"  k={k:<3} neighbours equal to faiss: {100 * same:.3f} %")
+
+
+if __name__ == "__main__":
+    main()

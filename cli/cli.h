@@ -1,0 +1,196 @@
+/* cli.h: what the files of the command line share.
+ *
+ * The flow of every command: main.c finds the verb in the table of verbs.c, options.c parses the
+ * arguments by the verb's option tables, and the verb's function (cmd_<verb>.c) opens a session
+ * (context, progress line, interrupts), works through <limn/limn.h> and returns an exit code.
+ * Help texts come from the same tables. */
+#ifndef LIMN_CLI_H
+#define LIMN_CLI_H
+
+#include <jansson.h>
+#include <limn/limn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define CLI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* The exit codes that scripts may rely on. */
+enum {
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_DATA = 3,
+    EXIT_MODEL = 4,
+    EXIT_INTERRUPTED = 130,
+    EXIT_PIPE_CLOSED = 141 /* main dies of SIGPIPE instead, as other filters do */
+};
+
+enum { CLI_COLUMNS = 80, CLI_CHUNK_ROWS = 4096, CLI_MAX_POSITIONALS = 2 };
+
+/* ---- options and verbs ---- */
+
+typedef enum cli_kind {
+    CLI_FLAG,     /* int: 1 when given */
+    CLI_TEXT,     /* const char * */
+    CLI_PARAM,    /* appended to params */
+    CLI_WHOLE,    /* uint64_t in min..max */
+    CLI_REAL,     /* double in (min, max] */
+    CLI_CHOICE,   /* int: the place in argument, which reads "a|b|c" */
+    CLI_DELIMITER /* char */
+} cli_kind;
+
+typedef struct cli_option {
+    const char *name;     /* without the dashes */
+    char letter;          /* of the short form, or 0 */
+    const char *argument; /* how help names the value; NULL: takes none */
+    const char *help;
+    cli_kind kind;
+    size_t offset; /* of its field in cli_args */
+    double min, max;
+} cli_option;
+
+typedef struct cli_group {
+    const char *title;
+    const cli_option *options;
+    size_t count;
+} cli_group;
+
+/* Everything that any verb can be told; a verb's tables say which of it. */
+typedef struct cli_args {
+    const char *positionals[CLI_MAX_POSITIONALS];
+    size_t positional_count;
+    int help, quiet, json, proba, no_label, no_speed;
+    int format, header, task, scale; /* values of the enumerations of limn.h */
+    char delimiter;
+    const char *label, *method, *output;
+    const char **params;
+    size_t param_count;
+    uint64_t seed, threads, neighbors; /* threads 0: all cores */
+    double subsample;
+} cli_args;
+
+typedef struct cli_verb {
+    const char *name;
+    const char *usage; /* what follows "limn NAME " */
+    const char *summary;
+    const char *details;         /* a paragraph for --help, or NULL */
+    const char *const *examples; /* whole commands, NULL at the end */
+    const cli_group *const *groups;
+    size_t group_count;
+    size_t min_positionals, max_positionals;
+    uint64_t default_threads;
+    int (*run)(const cli_args *args);
+} cli_verb;
+
+/* verbs.c */
+extern const cli_verb cli_verbs[];
+extern const size_t cli_verb_count;
+const cli_verb *cli_verb_find(const char *name); /* NULL if unknown */
+int cli_verb_unknown(const char *name);          /* says so; EXIT_USAGE */
+
+/* options.c: arguments after the verb. EXIT_DONE, or EXIT_USAGE after saying what is wrong. Stops
+ * at --help. Free with cli_args_free in both cases. */
+int cli_parse(const cli_verb *verb, int argc, char **argv, cli_args *args);
+void cli_args_free(cli_args *args);
+
+/* cmd_help.c */
+void cli_print_overview(FILE *file);
+void cli_print_verb_help(const cli_verb *verb, FILE *file);
+
+int cmd_eval(const cli_args *args);
+int cmd_help(const cli_args *args);
+int cmd_info(const cli_args *args);
+int cmd_methods(const cli_args *args);
+int cmd_predict(const cli_args *args);
+int cmd_search(const cli_args *args);
+int cmd_train(const cli_args *args);
+
+/* ---- progress.c: the progress line and interrupts ---- */
+
+typedef struct cli_progress {
+    bool enabled, shown;
+    const char *file; /* named while reading */
+    char stage[32];
+    double begun, stage_begun, drawn; /* seconds of a steady clock */
+    uint64_t stage_rows;
+} cli_progress;
+
+double cli_now(void);
+void cli_progress_init(cli_progress *progress, bool enabled);
+/* For limn_context_options: draws, and asks to cancel after an interrupt. */
+int cli_progress_tell(cli_progress *progress, const limn_progress *news);
+void cli_progress_clear(cli_progress *progress);
+
+/* From here on SIGINT, SIGTERM and SIGHUP set a flag and interrupt system calls. */
+void cli_catch_interrupts(void);
+bool cli_interrupted(void);
+
+/* ---- session.c: the context of one command, errors as exit codes ---- */
+
+typedef struct cli_session {
+    limn_context *context;
+    cli_progress progress;
+    bool quiet;
+    bool to_stdout; /* the command streams its answers to standard output */
+} cli_session;
+
+/* EXIT_DONE or an exit code after saying why. Close in both cases. */
+int cli_session_open(cli_session *session, const cli_args *args);
+void cli_session_close(cli_session *session);
+/* The exit code of a status; unless it is LIMN_OK, says the sentence. */
+int cli_check(cli_session *session, limn_status status);
+/* EXIT_INTERRUPTED, said on stderr, when an interrupt came; else EXIT_DONE. */
+int cli_check_interrupt(cli_session *session);
+/* "limn: SENTENCE" on stderr; returns code. */
+int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+int cli_open_model(cli_session *session, const char *path, limn_model **out);
+void cli_read_options(const cli_args *args, limn_task task, limn_read_options *out);
+int cli_open_predictor(cli_session *session, const limn_model *model, const cli_args *args,
+                       size_t neighbors, limn_predictor **out);
+/* EXIT_USAGE when writing to output would replace the input file. */
+int cli_refuse_overwrite(const char *output, const char *input);
+int cli_open_output(cli_session *session, const char *path, limn_output **out);
+int cli_put(cli_session *session, limn_output *output, const char *text);
+/* Commits after success, discards otherwise; returns the exit code of the whole. */
+int cli_close_output(cli_session *session, limn_output *output, int code);
+
+/* ---- suggest.c ---- */
+
+/* Of candidates (count of them), the one that text is most likely a slip of; NULL: none is near. */
+const char *cli_nearest(const char *text, const char *const *candidates, size_t count);
+
+/* ---- text.c ---- */
+
+enum { CLI_NUMBER_BYTES = 40, CLI_NAME_BYTES = 128 };
+
+/* Each fills text (CLI_NUMBER_BYTES) and returns it. */
+const char *cli_text_double(double value, char *text); /* reads back as the same double */
+const char *cli_text_bytes(double bytes, char *text);  /* "12.3 kB" */
+const char *cli_text_count(double count, char *text);  /* "850k" */
+const char *cli_text_seconds(double seconds, char *text);
+/* name as a person may see it: control bytes as '?', cut to columns (at most 30) characters. */
+const char *cli_text_name(const char *name, size_t columns, char *text);
+size_t cli_text_width(const char *text); /* in characters */
+/* prefix + name as a CSV cell, quoted when needed. NULL when memory is out; free it. */
+char *cli_csv_cell(const char *prefix, const char *name);
+/* Words of text, wrapped between indent and CLI_COLUMNS; the first line starts at column. */
+void cli_wrap(FILE *file, size_t column, size_t indent, const char *text);
+/* The names of the capabilities in bits: "classify, search". Fills text. */
+const char *cli_text_capabilities(unsigned bits, char *text, size_t size);
+
+/* The place of text in "a|b|c", from 0; -1 when it is not there. */
+int cli_choice(const char *choices, const char *text);
+
+/* ---- json.c ---- */
+
+json_t *cli_json_real(double value);     /* null unless finite */
+json_t *cli_json_text(const char *text); /* null for NULL; bytes that are not UTF-8 become U+FFFD */
+json_t *cli_json_params(const limn_model *model);
+json_t *cli_json_capabilities(unsigned bits);
+/* Prints one line and releases object; NULL or incomplete means that memory ran out. */
+int cli_json_print(json_t *object, FILE *file);
+
+#endif

@@ -1,0 +1,209 @@
+/* cmd_eval.c: limn eval MODEL DATA: figures in words (rates as percent) or JSON (fractions). */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { MOST_TABLE_CLASSES = 30, NAME_COLUMNS = 16 };
+
+/* ---- JSON ---- */
+
+static json_t *confusion_json(const limn_evaluation *e) {
+    if (!e->confusion)
+        return json_null();
+    json_t *rows = json_array();
+    for (size_t truth = 0; truth < e->classes; truth++) {
+        json_t *row = json_array();
+        for (size_t answer = 0; answer < e->classes; answer++)
+            json_array_append_new(
+                row, json_integer((json_int_t)e->confusion[truth * e->classes + answer]));
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+static json_t *labels_json(const limn_evaluation *e, const limn_data *data) {
+    if (!e->confusion)
+        return json_null();
+    json_t *labels = json_array();
+    for (size_t i = 0; i < e->classes; i++)
+        json_array_append_new(labels, cli_json_text(limn_data_class_name(data, i)));
+    return labels;
+}
+
+static int print_json(const limn_evaluation *e, const limn_data *data,
+                      const limn_model_info *info) {
+    const struct {
+        const char *key;
+        double value;
+    } figures[] = {
+        {"accuracy", e->accuracy},
+        {"error", e->error},
+        {"uc", e->uncertainty_coefficient},
+        {"balanced_accuracy", e->balanced_accuracy},
+        {"log_loss", e->log_loss},
+        {"brier", e->brier},
+        {"ece", e->ece},
+        {"mae", e->mae},
+        {"rmse", e->rmse},
+        {"r2", e->r2},
+        {"latency_us_p50", e->latency_us_p50},
+        {"latency_us_p99", e->latency_us_p99},
+        {"batch_rows_per_s", e->batch_rows_per_s},
+        {"touched_vectors", info->touched_vectors},
+        {"touched_bytes", info->touched_bytes},
+    };
+    json_t *object =
+        json_pack("{s:o, s:I}", "method", cli_json_text(info->method), "n", (json_int_t)e->n);
+    for (size_t i = 0; i < CLI_COUNT(figures); i++)
+        json_object_set_new(object, figures[i].key, cli_json_real(figures[i].value));
+    json_object_set_new(object, "model_bytes", json_integer((json_int_t)info->bytes));
+    json_object_set_new(object, "labels", labels_json(e, data));
+    json_object_set_new(object, "confusion", confusion_json(e));
+    return cli_json_print(object, stdout);
+}
+
+/* ---- words ---- */
+
+static void print_percent(const char *what, double rate) {
+    if (isfinite(rate))
+        printf("  %-24s %8.2f %%\n", what, 100 * rate);
+}
+
+static void print_figure(const char *what, double value) {
+    if (isfinite(value))
+        printf("  %-24s %8.4g\n", what, value);
+}
+
+static void print_speed(const limn_evaluation *e, const limn_model_info *info) {
+    char a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES];
+    if (isfinite(e->latency_us_p50))
+        printf("  %-24s %8.3g us median, %.3g us p99 (%zu rows)\n", "latency of a query",
+               e->latency_us_p50, e->latency_us_p99, e->latency_rows);
+    if (isfinite(e->batch_rows_per_s))
+        printf("  %-24s %8s rows/s\n", "in batch", cli_text_count(e->batch_rows_per_s, a));
+    if (isfinite(info->touched_vectors))
+        printf("  %-24s %8s vectors (%s)\n", "a query touches",
+               cli_text_count(info->touched_vectors, a), cli_text_bytes(info->touched_bytes, b));
+    printf("  %-24s %8s\n", "model size", cli_text_bytes((double)info->bytes, a));
+}
+
+/* Width of column i: its name and its largest count. */
+static size_t column_width(const limn_evaluation *e, const limn_data *data, size_t i) {
+    char name[CLI_NAME_BYTES], number[CLI_NUMBER_BYTES];
+    size_t width = cli_text_width(cli_text_name(limn_data_class_name(data, i), NAME_COLUMNS, name));
+    for (size_t truth = 0; truth < e->classes; truth++) {
+        snprintf(number, sizeof number, "%" PRIu64, e->confusion[truth * e->classes + i]);
+        if (strlen(number) > width)
+            width = strlen(number);
+    }
+    return width;
+}
+
+static void print_right(const char *text, size_t width) {
+    size_t own = cli_text_width(text);
+    printf("  %*s%s", (int)(width > own ? width - own : 0), "", text);
+}
+
+static void print_confusion(const limn_evaluation *e, const limn_data *data) {
+    char name[CLI_NAME_BYTES], number[CLI_NUMBER_BYTES];
+    size_t widths[MOST_TABLE_CLASSES], first = strlen("truth");
+    for (size_t i = 0; i < e->classes; i++) {
+        size_t own =
+            cli_text_width(cli_text_name(limn_data_class_name(data, i), NAME_COLUMNS, name));
+        first = own > first ? own : first;
+        widths[i] = column_width(e, data, i);
+    }
+    printf("\nconfusion matrix (truth in rows, answers in columns)\n");
+    print_right("truth", first);
+    for (size_t i = 0; i < e->classes; i++)
+        print_right(cli_text_name(limn_data_class_name(data, i), NAME_COLUMNS, name), widths[i]);
+    putchar('\n');
+    for (size_t truth = 0; truth < e->classes; truth++) {
+        print_right(cli_text_name(limn_data_class_name(data, truth), NAME_COLUMNS, name), first);
+        for (size_t i = 0; i < e->classes; i++) {
+            snprintf(number, sizeof number, "%" PRIu64, e->confusion[truth * e->classes + i]);
+            print_right(number, widths[i]);
+        }
+        putchar('\n');
+    }
+}
+
+static int print_words(const limn_evaluation *e, const limn_data *data, const limn_model_info *info,
+                       const char *path) {
+    printf("%s on %s: %zu rows\n", info->method, strcmp(path, "-") ? path : "standard input", e->n);
+    print_percent("accuracy", e->accuracy);
+    print_percent("error", e->error);
+    print_percent("balanced accuracy", e->balanced_accuracy);
+    print_figure("uncertainty coefficient", e->uncertainty_coefficient);
+    print_figure("log loss", e->log_loss);
+    print_figure("Brier score", e->brier);
+    print_percent("calibration error", e->ece);
+    print_figure("mean absolute error", e->mae);
+    print_figure("root mean square error", e->rmse);
+    print_figure("R squared", e->r2);
+    print_speed(e, info);
+    if (e->confusion && e->classes <= MOST_TABLE_CLASSES)
+        print_confusion(e, data);
+    else if (e->confusion)
+        printf("\nthe confusion matrix of %zu classes is too wide to print; --json gives it\n",
+               e->classes);
+    return EXIT_DONE;
+}
+
+/* ---- work ---- */
+
+static int check_labels(const limn_data *data, limn_task task, const char *path) {
+    bool labelled =
+        task == LIMN_CLASSIFY ? limn_data_classes(data) != NULL : limn_data_targets(data) != NULL;
+    if (labelled)
+        return EXIT_DONE;
+    return cli_fail(EXIT_DATA,
+                    "%s: it has no label column to compare the answers with; add one, or use "
+                    "limn predict",
+                    strcmp(path, "-") ? path : "standard input");
+}
+
+static int evaluate(cli_session *session, const cli_args *args, const limn_model *model) {
+    const char *path = args->positionals[1];
+    limn_data *data = NULL;
+    limn_evaluation evaluation = {0};
+    limn_read_options reading;
+    limn_eval_options options;
+    limn_model_info info;
+    limn_model_describe(model, &info);
+    if (info.task == LIMN_SEARCH)
+        return cli_fail(EXIT_USAGE,
+                        "%s was trained with --task search, which limn eval cannot "
+                        "measure; use limn search",
+                        args->positionals[0]);
+    session->progress.file = path;
+    cli_read_options(args, info.task, &reading);
+    limn_eval_options_init(&options);
+    options.measure_speed = !args->no_speed;
+    options.threads = (int)args->threads;
+    int code = cli_check(session, limn_data_read(session->context, path, &reading, model, &data));
+    if (code || (code = check_labels(data, info.task, path)) ||
+        (code = cli_check(session,
+                          limn_evaluate(session->context, model, data, &options, &evaluation))))
+        goto done;
+    cli_progress_clear(&session->progress);
+    code = args->json ? print_json(&evaluation, data, &info)
+                      : print_words(&evaluation, data, &info, path);
+done:
+    limn_evaluation_free(&evaluation);
+    limn_data_free(data);
+    return code;
+}
+
+int cmd_eval(const cli_args *args) {
+    cli_session session;
+    limn_model *model = NULL;
+    int code = cli_session_open(&session, args);
+    code = code ? code : cli_open_model(&session, args->positionals[0], &model);
+    code = code ? code : evaluate(&session, args, model);
+    limn_model_free(model);
+    cli_session_close(&session);
+    return code;
+}

@@ -1,0 +1,150 @@
+/* cmd_info.c: limn info MODEL: everything the file says, in words or as JSON. */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { VALUE_COLUMN = 18, NAME_COLUMNS = 30 };
+
+/* ---- words ---- */
+
+static void print_line(const char *what, const char *value) {
+    printf("  %-*s", VALUE_COLUMN - 2, what);
+    cli_wrap(stdout, VALUE_COLUMN, VALUE_COLUMN, value);
+}
+
+typedef const char *(*name_of)(const limn_model *model, size_t index);
+
+/* "3: a, b, c", wrapped; only the count when the names are not known. */
+static void print_names(const char *what, const limn_model *model, size_t count, name_of name_at) {
+    char head[64], name[CLI_NAME_BYTES];
+    int used = snprintf(head, sizeof head, "%zu", count);
+    bool named = count && name_at(model, 0);
+    printf("  %-*s%s%s", VALUE_COLUMN - 2, what, head, named ? ":" : "");
+    size_t column = VALUE_COLUMN + (size_t)used + named;
+    for (size_t i = 0; named && i < count; i++) {
+        const char *full = name_at(model, i);
+        cli_text_name(full ? full : "?", NAME_COLUMNS, name);
+        size_t width = cli_text_width(name) + (i + 1 < count);
+        if (column + 1 + width > CLI_COLUMNS) {
+            printf("\n%*s", VALUE_COLUMN - 1, "");
+            column = VALUE_COLUMN - 1;
+        }
+        printf(" %s%s", name, i + 1 < count ? "," : "");
+        column += 1 + width;
+    }
+    putchar('\n');
+}
+
+static void print_params(const limn_model *model, const limn_model_info *info) {
+    for (size_t i = 0; i < info->param_count; i++) {
+        char text[2 * CLI_NAME_BYTES + 2], a[CLI_NAME_BYTES], b[CLI_NAME_BYTES];
+        const char *key = NULL, *value = limn_model_param(model, i, &key);
+        if (!key || !value)
+            break;
+        snprintf(text, sizeof text, "%s=%s", cli_text_name(key, NAME_COLUMNS, a),
+                 cli_text_name(value, NAME_COLUMNS, b));
+        print_line(i ? "" : "parameters", text);
+    }
+}
+
+static void print_stats(const limn_model *model, const limn_model_info *info) {
+    for (size_t i = 0; i < info->stat_count; i++) {
+        char name[CLI_NAME_BYTES], number[CLI_NUMBER_BYTES];
+        double value = 0;
+        const char *stat = limn_model_stat(model, i, &value);
+        if (!stat)
+            break;
+        /* The blank keeps a long name apart from its value. */
+        printf("  %-*s %s\n", VALUE_COLUMN - 3, cli_text_name(stat, NAME_COLUMNS, name),
+               cli_text_double(value, number));
+    }
+}
+
+static int print_words(const limn_model *model, const limn_model_info *info, const char *path) {
+    char text[256], a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES], name[CLI_NAME_BYTES];
+    printf("%s: a %s model, written by limn %s\n", path, info->method,
+           cli_text_name(info->written_by ? info->written_by : "?", NAME_COLUMNS, name));
+    print_line("task", limn_task_name(info->task));
+    snprintf(text, sizeof text, "%" PRIu64 " rows, seed %" PRIu64, info->rows, info->seed);
+    print_line("trained on", text);
+    print_names("features", model, info->features, limn_model_feature_name);
+    if (info->used_features != info->features) {
+        snprintf(text, sizeof text, "%zu (the others were constant)", info->used_features);
+        print_line("features used", text);
+    }
+    if (info->task == LIMN_CLASSIFY)
+        print_names("classes", model, info->classes, limn_model_class_name);
+    if (limn_model_label_name(model))
+        print_line("label column", cli_text_name(limn_model_label_name(model), 30, name));
+    print_line("scaling", limn_scale_name(info->scale));
+    print_params(model, info);
+    print_line("can", cli_text_capabilities(info->capabilities, text, sizeof text));
+    print_line("size", cli_text_bytes((double)info->bytes, a));
+    snprintf(text, sizeof text, "%s vectors (%s)", cli_text_count(info->touched_vectors, a),
+             cli_text_bytes(info->touched_bytes, b));
+    print_line("a query touches", text);
+    print_stats(model, info);
+    return EXIT_DONE;
+}
+
+/* ---- JSON ---- */
+
+static json_t *names_json(const limn_model *model, size_t count, name_of name_at) {
+    if (!count || !name_at(model, 0))
+        return json_null();
+    json_t *names = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(names, cli_json_text(name_at(model, i)));
+    return names;
+}
+
+static json_t *stats_json(const limn_model *model, const limn_model_info *info) {
+    json_t *stats = json_object();
+    for (size_t i = 0; i < info->stat_count; i++) {
+        double value = 0;
+        const char *name = limn_model_stat(model, i, &value);
+        if (name)
+            json_object_set_new(stats, name, cli_json_real(value));
+    }
+    return stats;
+}
+
+static int print_json(const limn_model *model, const limn_model_info *info) {
+    json_t *classes =
+        info->task == LIMN_CLASSIFY ? json_integer((json_int_t)info->classes) : json_null();
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:I}", "method", cli_json_text(info->method),
+                  "task", cli_json_text(limn_task_name(info->task)), "params",
+                  cli_json_params(model), "rows", (json_int_t)info->rows, "features",
+                  (json_int_t)info->features, "used_features", (json_int_t)info->used_features,
+                  "classes", classes, "model_bytes", (json_int_t)info->bytes);
+    json_object_set_new(object, "feature_names",
+                        names_json(model, info->features, limn_model_feature_name));
+    json_object_set_new(object, "labels", names_json(model, info->classes, limn_model_class_name));
+    json_object_set_new(object, "label_column", cli_json_text(limn_model_label_name(model)));
+    json_object_set_new(object, "scale", cli_json_text(limn_scale_name(info->scale)));
+    json_object_set_new(object, "seed", json_integer((json_int_t)info->seed));
+    json_object_set_new(object, "capabilities", cli_json_capabilities(info->capabilities));
+    json_object_set_new(object, "touched_vectors", cli_json_real(info->touched_vectors));
+    json_object_set_new(object, "touched_bytes", cli_json_real(info->touched_bytes));
+    json_object_set_new(object, "written_by", cli_json_text(info->written_by));
+    json_object_set_new(object, "stats", stats_json(model, info));
+    return cli_json_print(object, stdout);
+}
+
+int cmd_info(const cli_args *args) {
+    cli_session session;
+    limn_model_info info;
+    limn_model *model = NULL;
+    int code = cli_session_open(&session, args);
+    code = code ? code : cli_open_model(&session, args->positionals[0], &model);
+    if (code == EXIT_DONE) {
+        limn_model_describe(model, &info);
+        code =
+            args->json ? print_json(model, &info) : print_words(model, &info, args->positionals[0]);
+    }
+    limn_model_free(model);
+    cli_session_close(&session);
+    return code;
+}

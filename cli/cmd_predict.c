@@ -1,0 +1,169 @@
+/* cmd_predict.c: limn predict MODEL DATA: answers row by row, in constant memory.
+ *
+ * Answers are flushed after every chunk, so that a line typed or piped in is answered at once. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct answers {
+    limn_model_info info;
+    limn_predictor *predictor;
+    limn_output *output;
+    bool with_proba;
+    char **names;     /* of the classes, each as it is printed */
+    int32_t *classes; /* of one chunk */
+    double *values;   /* of one chunk: regression values or probabilities */
+} answers;
+
+static int check_usage(const cli_args *args, const limn_model_info *info) {
+    if (info->task == LIMN_SEARCH)
+        return cli_fail(EXIT_USAGE,
+                        "%s was trained with --task search and gives no labels; use: "
+                        "limn search %s %s -k K",
+                        args->positionals[0], args->positionals[0], args->positionals[1]);
+    if (!args->proba)
+        return EXIT_DONE;
+    if (info->task != LIMN_CLASSIFY)
+        return cli_fail(EXIT_USAGE, "--proba: %s predicts numbers, not classes; leave it out",
+                        args->positionals[0]);
+    if (!(info->capabilities & LIMN_CAN_PROBA))
+        return cli_fail(EXIT_USAGE, "--proba: method %s gives no probabilities; leave it out",
+                        info->method);
+    return EXIT_DONE;
+}
+
+/* What follows a row's label is a comma in CSV and the end of the line otherwise. */
+static char *printed_name(const char *name, bool csv) {
+    return csv ? cli_csv_cell("", name) : strdup(name);
+}
+
+static int allocate(answers *a, const limn_model *model) {
+    size_t count = a->info.classes, width = a->with_proba ? count : 1;
+    a->names = calloc(count + 1, sizeof *a->names);
+    a->classes = malloc(CLI_CHUNK_ROWS * sizeof *a->classes);
+    a->values = width > SIZE_MAX / sizeof *a->values / CLI_CHUNK_ROWS
+                    ? NULL
+                    : malloc((width + 1) * CLI_CHUNK_ROWS * sizeof *a->values);
+    if (!a->names || !a->classes || !a->values)
+        return cli_fail(EXIT_FAILED, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        if (!(a->names[i] = printed_name(limn_model_class_name(model, i), a->with_proba)))
+            return cli_fail(EXIT_FAILED, "out of memory");
+    return EXIT_DONE;
+}
+
+static void release(answers *a) {
+    for (size_t i = 0; a->names && i < a->info.classes; i++)
+        free(a->names[i]);
+    free(a->names);
+    free(a->classes);
+    free(a->values);
+    limn_predictor_free(a->predictor);
+}
+
+static int put_header(cli_session *session, answers *a, const limn_model *model) {
+    int code = cli_put(session, a->output, "label");
+    for (size_t i = 0; i < a->info.classes && !code; i++) {
+        char *cell = cli_csv_cell("p_", limn_model_class_name(model, i));
+        if (!cell)
+            return cli_fail(EXIT_FAILED, "out of memory");
+        code = cli_put(session, a->output, ",");
+        code = code ? code : cli_put(session, a->output, cell);
+        free(cell);
+    }
+    return code ? code : cli_put(session, a->output, "\n");
+}
+
+static limn_status compute(answers *a, const limn_rows *rows) {
+    if (a->info.task == LIMN_REGRESS)
+        return limn_predict_values(a->predictor, rows->x, rows->n, a->values);
+    limn_status status = limn_predict(a->predictor, rows->x, rows->n, a->classes);
+    if (status == LIMN_OK && a->with_proba)
+        status = limn_predict_proba(a->predictor, rows->x, rows->n, a->values);
+    return status;
+}
+
+static int put_proba(cli_session *session, answers *a, const double *proba) {
+    /* All digits: fewer could make two classes tie in print, and the label would not be the
+     * argmax of what is read back. */
+    char number[CLI_NUMBER_BYTES + 1] = ",";
+    int code = EXIT_DONE;
+    for (size_t c = 0; c < a->info.classes && !code; c++) {
+        cli_text_double(proba[c], number + 1);
+        code = cli_put(session, a->output, number);
+    }
+    return code;
+}
+
+static int put_rows(cli_session *session, answers *a, size_t n) {
+    char number[CLI_NUMBER_BYTES];
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < n && !code; i++) {
+        if (a->info.task == LIMN_REGRESS)
+            code = cli_put(session, a->output, cli_text_double(a->values[i], number));
+        else
+            code = cli_put(session, a->output, a->names[a->classes[i]]);
+        if (!code && a->with_proba)
+            code = put_proba(session, a, a->values + i * a->info.classes);
+        code = code ? code : cli_put(session, a->output, "\n");
+    }
+    return code ? code : cli_check(session, limn_output_flush(a->output));
+}
+
+static int answer_all(cli_session *session, answers *a, limn_reader *reader) {
+    for (;;) {
+        limn_rows rows;
+        int code = cli_check(session, limn_reader_next(reader, CLI_CHUNK_ROWS, &rows));
+        if (code || rows.n == 0)
+            return code;
+        if ((code = cli_check_interrupt(session)) ||
+            (code = cli_check(session, compute(a, &rows))) || (code = put_rows(session, a, rows.n)))
+            return code;
+    }
+}
+
+static int predict(cli_session *session, const cli_args *args, const limn_model *model) {
+    const char *path = args->output ? args->output : "-";
+    limn_read_options options;
+    limn_reader *reader = NULL;
+    answers a = {.with_proba = args->proba};
+    limn_model_describe(model, &a.info);
+    int code = check_usage(args, &a.info);
+    if (code || (code = allocate(&a, model)) ||
+        (code = cli_open_predictor(session, model, args, 0, &a.predictor)) ||
+        (code = cli_open_output(session, path, &a.output)))
+        goto done;
+    session->progress.file = args->positionals[1];
+    cli_read_options(args, a.info.task, &options);
+    code = cli_check(session, limn_reader_open(session->context, args->positionals[1], &options,
+                                               model, &reader));
+    if (!code && a.with_proba)
+        code = put_header(session, &a, model);
+    code = code ? code : answer_all(session, &a, reader);
+    code = cli_close_output(session, a.output, code);
+done:
+    limn_reader_free(reader);
+    release(&a);
+    return code;
+}
+
+static int run(cli_session *session, const cli_args *args) {
+    limn_model *model = NULL;
+    int code = EXIT_DONE;
+    for (size_t i = 0; args->output && i < args->positional_count && !code; i++)
+        code = cli_refuse_overwrite(args->output, args->positionals[i]);
+    code = code ? code : cli_open_model(session, args->positionals[0], &model);
+    code = code ? code : predict(session, args, model);
+    limn_model_free(model);
+    return code;
+}
+
+int cmd_predict(const cli_args *args) {
+    cli_session session;
+    int code = cli_session_open(&session, args);
+    if (code == EXIT_DONE)
+        code = run(&session, args);
+    cli_session_close(&session);
+    return code;
+}

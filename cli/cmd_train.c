@@ -1,0 +1,171 @@
+/* cmd_train.c: limn train DATA -m METHOD -o MODEL.
+ *
+ * Everything that can be wrong without reading the data (method, parameter names, a folder that
+ * cannot be written to) is found first. */
+#include "cli.h"
+#include "methods.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct timing {
+    double reading, training;
+} timing;
+
+static bool can_do(const limn_method_info *method, limn_task task) {
+    static const unsigned bits[] = {LIMN_CAN_CLASSIFY, LIMN_CAN_REGRESS, LIMN_CAN_SEARCH};
+    return method->capabilities & bits[task];
+}
+
+static int check_usage(const cli_args *args) {
+    const char *data = args->positionals[0];
+    limn_task task = (limn_task)args->task;
+    if (!args->method)
+        return cli_fail(EXIT_USAGE,
+                        "limn train needs -m METHOD (limn methods lists them), such as: "
+                        "limn train %s -m knn -o model.limn",
+                        data);
+    if (!args->output)
+        return cli_fail(EXIT_USAGE,
+                        "limn train needs -o MODEL, the file to write, such as: "
+                        "limn train %s -m %s -o model.limn",
+                        data, args->method);
+    const limn_method_info *method = cli_method_find(args->method);
+    if (!method)
+        return EXIT_USAGE;
+    if (!can_do(method, task))
+        return cli_fail(EXIT_USAGE, "method %s cannot %s; limn methods says what each can do",
+                        method->name, limn_task_name(task));
+    if (args->no_label && task != LIMN_SEARCH)
+        return cli_fail(EXIT_USAGE,
+                        "--no-label: a label is needed to %s; only --task search does "
+                        "without",
+                        limn_task_name(task));
+    if (strcmp(args->output, "-") == 0 && isatty(STDOUT_FILENO))
+        return cli_fail(EXIT_USAGE, "-o -: a model is binary and standard output is a terminal; "
+                                    "name a file or use a pipe");
+    int code = cli_check_params(method, args);
+    return code ? code : cli_refuse_overwrite(args->output, data);
+}
+
+/* A long training must not end at a folder that does not exist. What is not a regular file is left
+ * alone: opening and closing a pipe would tell its reader that this was all. */
+static int check_output(cli_session *session, const char *path) {
+    struct stat info;
+    limn_output *output = NULL;
+    if (strcmp(path, "-") == 0)
+        return EXIT_DONE;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+        return EXIT_DONE;
+    int code = cli_check(session, limn_output_open(session->context, path, &output));
+    limn_output_discard(output);
+    return code;
+}
+
+static int read_data(cli_session *session, const cli_args *args, limn_data **out) {
+    limn_read_options options;
+    limn_data *all = NULL;
+    session->progress.file = args->positionals[0];
+    cli_read_options(args, (limn_task)args->task, &options);
+    int code = cli_check(
+        session, limn_data_read(session->context, args->positionals[0], &options, NULL, &all));
+    if (code == EXIT_DONE && args->subsample < 1) {
+        code = cli_check(session, limn_data_subsample(session->context, all, args->subsample, out));
+        limn_data_free(all);
+    } else {
+        *out = all;
+    }
+    return code;
+}
+
+static int train(cli_session *session, const cli_args *args, const limn_data *data,
+                 limn_model **out) {
+    limn_train_options options;
+    limn_train_options_init(&options);
+    options.method = args->method;
+    options.params = args->params;
+    options.param_count = args->param_count;
+    options.scale = (limn_scale)args->scale;
+    return cli_check(session, limn_train(session->context, data, &options, out));
+}
+
+static int print_json(const limn_model *model, const timing *time, FILE *file) {
+    limn_model_info info;
+    limn_model_describe(model, &info);
+    json_t *classes =
+        info.task == LIMN_CLASSIFY ? json_integer((json_int_t)info.classes) : json_null();
+    return cli_json_print(
+        json_pack("{s:o, s:o, s:I, s:I, s:o, s:o, s:I}", "method", cli_json_text(info.method),
+                  "params", cli_json_params(model), "rows", (json_int_t)info.rows, "features",
+                  (json_int_t)info.features, "classes", classes, "seconds",
+                  cli_json_real(time->training), "model_bytes", (json_int_t)info.bytes),
+        file);
+}
+
+static void print_words(const cli_args *args, const limn_model *model, const timing *time,
+                        FILE *file) {
+    limn_model_info info;
+    char a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES], c[CLI_NUMBER_BYTES];
+    limn_model_describe(model, &info);
+    fprintf(file, "%s: trained on %llu rows, %zu features", info.method,
+            (unsigned long long)info.rows, info.features);
+    if (info.used_features != info.features)
+        fprintf(file, " (%zu used)", info.used_features);
+    if (info.task == LIMN_CLASSIFY)
+        fprintf(file, ", %zu classes", info.classes);
+    fprintf(file, "\nreading took %s, training %s\n", cli_text_seconds(time->reading, a),
+            cli_text_seconds(time->training, b));
+    fprintf(file, "%s: %s; a query touches %s vectors (%s)\n",
+            strcmp(args->output, "-") == 0 ? "model" : args->output,
+            cli_text_bytes((double)info.bytes, a), cli_text_count(info.touched_vectors, b),
+            cli_text_bytes(info.touched_bytes, c));
+}
+
+static int print_summary(const cli_args *args, const limn_model *model, const timing *time) {
+    FILE *file = strcmp(args->output, "-") == 0 ? stderr : stdout;
+    if (args->json)
+        return print_json(model, time, file);
+    if (!args->quiet)
+        print_words(args, model, time, file);
+    return EXIT_DONE;
+}
+
+static int run(cli_session *session, const cli_args *args) {
+    limn_data *data = NULL;
+    limn_model *model = NULL;
+    timing time = {0, 0};
+    int code = check_output(session, args->output);
+    if (code)
+        goto done;
+    double start = cli_now();
+    if ((code = read_data(session, args, &data)))
+        goto done;
+    time.reading = cli_now() - start;
+    start = cli_now();
+    if ((code = train(session, args, data, &model)))
+        goto done;
+    time.training = cli_now() - start;
+    session->to_stdout = strcmp(args->output, "-") == 0;
+    if ((code = cli_check_interrupt(session)) ||
+        (code = cli_check(session, limn_model_save(session->context, model, args->output))))
+        goto done;
+    cli_progress_clear(&session->progress);
+    code = print_summary(args, model, &time);
+done:
+    limn_model_free(model);
+    limn_data_free(data);
+    return code;
+}
+
+int cmd_train(const cli_args *args) {
+    cli_session session;
+    int code = check_usage(args);
+    if (code)
+        return code;
+    code = cli_session_open(&session, args);
+    if (code == EXIT_DONE)
+        code = run(&session, args);
+    cli_session_close(&session);
+    return code;
+}

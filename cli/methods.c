@@ -1,0 +1,88 @@
+/* methods.c: -m and -p against the method tables, so that a slip is found before the data is read.
+ */
+#include "methods.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const limn_method_info *cli_method_find(const char *name) {
+    enum { MOST = 64 };
+    const char *names[MOST];
+    const limn_method_info *method = limn_method_find(name);
+    size_t count = 0;
+    if (method)
+        return method;
+    for (; count < MOST && count < limn_method_count(); count++)
+        names[count] = limn_method_at(count)->name;
+    const char *nearest = cli_nearest(name, names, count);
+    if (nearest)
+        cli_fail(EXIT_USAGE, "there is no method %s; did you mean %s?", name, nearest);
+    else
+        cli_fail(EXIT_USAGE, "there is no method %s; limn methods lists them", name);
+    return NULL;
+}
+
+static int unknown_key(const limn_method_info *method, const char *key) {
+    enum { MOST = 64 };
+    const char *keys[MOST];
+    size_t count = 0;
+    for (; count < MOST && count < method->param_count; count++)
+        keys[count] = method->params[count].key;
+    const char *nearest = cli_nearest(key, keys, count);
+    if (nearest)
+        return cli_fail(EXIT_USAGE, "method %s has no parameter %s; did you mean %s?", method->name,
+                        key, nearest);
+    return cli_fail(EXIT_USAGE, "method %s has no parameter %s; limn methods %s lists them",
+                    method->name, key, method->name);
+}
+
+const char *cli_param_values(const limn_param *param, char *text, size_t size) {
+    char low[CLI_NUMBER_BYTES], high[CLI_NUMBER_BYTES];
+    const char *or_auto = param->can_be_auto ? " or auto" : "";
+    if (param->type == LIMN_PARAM_CHOICE)
+        snprintf(text, size, "one of %s%s", param->choices, or_auto);
+    else
+        snprintf(text, size, "a %s from %s to %s%s",
+                 param->type == LIMN_PARAM_INT ? "whole number" : "number",
+                 cli_text_double(param->min, low), cli_text_double(param->max, high), or_auto);
+    return text;
+}
+
+static bool value_fits(const limn_param *param, const char *value) {
+    if (param->can_be_auto && strcmp(value, "auto") == 0)
+        return true;
+    if (param->type == LIMN_PARAM_CHOICE)
+        return cli_choice(param->choices, value) >= 0;
+    char *end = NULL;
+    double number = strtod(value, &end);
+    if (!*value || *end || !(number >= param->min && number <= param->max))
+        return false;
+    return param->type != LIMN_PARAM_INT || number == floor(number);
+}
+
+static int check_param(const limn_method_info *method, const char *assignment) {
+    char key[64], values[256];
+    size_t length = strcspn(assignment, "=");
+    if (assignment[length] != '=' || length == 0)
+        return cli_fail(EXIT_USAGE, "-p %s: expected KEY=VALUE; limn methods %s lists the keys",
+                        assignment, method->name);
+    snprintf(key, sizeof key, "%.*s", (int)(length < 60 ? length : 60), assignment);
+    for (size_t i = 0; i < method->param_count; i++) {
+        const limn_param *param = &method->params[i];
+        if (strcmp(param->key, key) != 0)
+            continue;
+        if (value_fits(param, assignment + length + 1))
+            return EXIT_DONE;
+        return cli_fail(EXIT_USAGE, "-p %s: %s of method %s is %s", assignment, key, method->name,
+                        cli_param_values(param, values, sizeof values));
+    }
+    return unknown_key(method, key);
+}
+
+int cli_check_params(const limn_method_info *method, const cli_args *args) {
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < args->param_count && !code; i++)
+        code = check_param(method, args->params[i]);
+    return code;
+}

@@ -1,0 +1,227 @@
+/* options.c: parses the arguments of a verb by its option tables.
+ *
+ * Accepted: --name value, --name=value, -n value, -nvalue, flags in one (-qh), options and
+ * positionals in any order, "--" ends the options, "-" alone is a positional. A repeated option
+ * replaces its earlier value, except -p, which collects. */
+#include "cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct parser {
+    const cli_verb *verb;
+    int argc, next;
+    char **argv;
+    cli_args *args;
+} parser;
+
+static const cli_option *option_at(const cli_verb *verb, size_t index) {
+    for (size_t g = 0; g < verb->group_count; g++) {
+        if (index < verb->groups[g]->count)
+            return &verb->groups[g]->options[index];
+        index -= verb->groups[g]->count;
+    }
+    return NULL;
+}
+
+static const cli_option *find_long(const cli_verb *verb, const char *name, size_t length) {
+    const cli_option *option;
+    for (size_t i = 0; (option = option_at(verb, i)); i++)
+        if (strlen(option->name) == length && memcmp(option->name, name, length) == 0)
+            return option;
+    return NULL;
+}
+
+static const cli_option *find_short(const cli_verb *verb, char letter) {
+    const cli_option *option;
+    for (size_t i = 0; (option = option_at(verb, i)); i++)
+        if (option->letter == letter)
+            return option;
+    return NULL;
+}
+
+static int unknown_option(const cli_verb *verb, const char *shown, const char *name) {
+    enum { MOST = 64 };
+    const char *names[MOST];
+    const cli_option *option;
+    size_t count = 0;
+    while (count < MOST && (option = option_at(verb, count)))
+        names[count++] = option->name;
+    const char *nearest = cli_nearest(name, names, count);
+    if (nearest)
+        return cli_fail(EXIT_USAGE, "limn %s has no option %s; did you mean --%s?", verb->name,
+                        shown, nearest);
+    return cli_fail(EXIT_USAGE, "limn %s has no option %s; limn %s --help lists its options",
+                    verb->name, shown, verb->name);
+}
+
+/* ---- values ---- */
+
+static int bad_value(const cli_option *option, const char *value, const char *wanted) {
+    return cli_fail(EXIT_USAGE, "--%s %s: expected %s", option->name, value, wanted);
+}
+
+static int set_whole(const cli_option *option, const char *value, void *field) {
+    char *end = NULL, wanted[96];
+    errno = 0;
+    unsigned long long whole = strtoull(value, &end, 10);
+    if (isdigit((unsigned char)*value) && !*end && !errno && (double)whole >= option->min &&
+        (double)whole <= option->max) {
+        *(uint64_t *)field = whole;
+        return EXIT_DONE;
+    }
+    snprintf(wanted, sizeof wanted, "a whole number from %.0f to %.0f", option->min, option->max);
+    return bad_value(option, value, wanted);
+}
+
+static int set_real(const cli_option *option, const char *value, void *field) {
+    char *end = NULL, wanted[96];
+    double real = strtod(value, &end);
+    if (*value && !*end && real > option->min && real <= option->max) {
+        *(double *)field = real;
+        return EXIT_DONE;
+    }
+    snprintf(wanted, sizeof wanted, "a number above %g and at most %g", option->min, option->max);
+    return bad_value(option, value, wanted);
+}
+
+static int set_choice(const cli_option *option, const char *value, void *field) {
+    int place = cli_choice(option->argument, value);
+    if (place >= 0) {
+        *(int *)field = place;
+        return EXIT_DONE;
+    }
+    char wanted[96];
+    snprintf(wanted, sizeof wanted, "one of %s", option->argument);
+    return bad_value(option, value, wanted);
+}
+
+static int set_delimiter(const cli_option *option, const char *value, void *field) {
+    char delimiter = value[0];
+    if (strcmp(value, "\\t") == 0 || strcmp(value, "tab") == 0)
+        delimiter = '\t';
+    else if (strlen(value) != 1 || isalnum((unsigned char)*value) || strchr("\"\r\n.+-", *value) ||
+             (unsigned char)*value >= 0x80)
+        return bad_value(option, value, "one character that no number contains, or tab");
+    *(char *)field = delimiter;
+    return EXIT_DONE;
+}
+
+static int set(const cli_option *option, const char *value, cli_args *args) {
+    void *field = (char *)args + option->offset;
+    switch (option->kind) {
+    case CLI_FLAG:
+        *(int *)field = 1;
+        return EXIT_DONE;
+    case CLI_TEXT:
+        *(const char **)field = value;
+        return *value ? EXIT_DONE : bad_value(option, "\"\"", "a value that is not empty");
+    case CLI_PARAM:
+        args->params[args->param_count++] = value;
+        return EXIT_DONE;
+    case CLI_WHOLE:
+        return set_whole(option, value, field);
+    case CLI_REAL:
+        return set_real(option, value, field);
+    case CLI_CHOICE:
+        return set_choice(option, value, field);
+    case CLI_DELIMITER:
+        return set_delimiter(option, value, field);
+    }
+    return EXIT_FAILED;
+}
+
+/* ---- arguments ---- */
+
+static int missing_value(const cli_option *option) {
+    return cli_fail(EXIT_USAGE, "--%s needs a value: --%s %s", option->name, option->name,
+                    option->argument);
+}
+
+static int parse_long(parser *p, const char *word) {
+    char shown[64];
+    const char *name = word + 2, *value = strchr(name, '=');
+    size_t length = value ? (size_t)(value - name) : strlen(name);
+    const cli_option *option = find_long(p->verb, name, length);
+    if (!option) {
+        snprintf(shown, sizeof shown, "--%.*s", (int)(length < 50 ? length : 50), name);
+        return unknown_option(p->verb, shown, shown + 2);
+    }
+    if (!option->argument)
+        return value ? cli_fail(EXIT_USAGE, "--%s takes no value", option->name)
+                     : set(option, NULL, p->args);
+    if (value)
+        return set(option, value + 1, p->args);
+    if (p->next >= p->argc)
+        return missing_value(option);
+    return set(option, p->argv[p->next++], p->args);
+}
+
+static int parse_short(parser *p, const char *word) {
+    for (const char *letter = word + 1; *letter; letter++) {
+        const cli_option *option = find_short(p->verb, *letter);
+        if (!option) {
+            char shown[64];
+            snprintf(shown, sizeof shown, "%.50s", word);
+            return unknown_option(p->verb, shown, shown + 1);
+        }
+        if (option->argument) {
+            if (letter[1])
+                return set(option, letter + 1, p->args);
+            if (p->next >= p->argc)
+                return missing_value(option);
+            return set(option, p->argv[p->next++], p->args);
+        }
+        set(option, NULL, p->args);
+    }
+    return EXIT_DONE;
+}
+
+static int add_positional(parser *p, const char *word) {
+    cli_args *args = p->args;
+    if (args->positional_count >= p->verb->max_positionals)
+        return cli_fail(EXIT_USAGE, "%s is one argument too many; usage: limn %s %s", word,
+                        p->verb->name, p->verb->usage);
+    args->positionals[args->positional_count++] = word;
+    return EXIT_DONE;
+}
+
+static int parse_words(parser *p) {
+    bool options_ended = false;
+    int code = EXIT_DONE;
+    while (code == EXIT_DONE && p->next < p->argc && !p->args->help) {
+        const char *word = p->argv[p->next++];
+        if (options_ended || word[0] != '-' || !word[1])
+            code = add_positional(p, word);
+        else if (strcmp(word, "--") == 0)
+            options_ended = true;
+        else
+            code = word[1] == '-' ? parse_long(p, word) : parse_short(p, word);
+    }
+    return code;
+}
+
+int cli_parse(const cli_verb *verb, int argc, char **argv, cli_args *args) {
+    *args = (cli_args){.seed = 1, .threads = verb->default_threads, .subsample = 1};
+    /* Each -p takes at least one word, so there are never more than argc. */
+    args->params = calloc((size_t)argc + 1, sizeof *args->params);
+    if (!args->params)
+        return cli_fail(EXIT_FAILED, "out of memory");
+    parser p = {.verb = verb, .argc = argc, .argv = argv, .args = args};
+    int code = parse_words(&p);
+    if (code != EXIT_DONE || args->help)
+        return code;
+    if (args->positional_count < verb->min_positionals)
+        return cli_fail(EXIT_USAGE, "an argument is missing; usage: limn %s %s", verb->name,
+                        verb->usage);
+    if (args->label && args->no_label)
+        return cli_fail(EXIT_USAGE, "--label and --no-label exclude each other; give one of them");
+    return EXIT_DONE;
+}
+
+void cli_args_free(cli_args *args) {
+    free(args->params);
+    args->params = NULL;
+}

@@ -1,0 +1,161 @@
+/* session.c: the context of one command, and failures as exit codes. */
+#include "cli.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int cli_fail(int code, const char *format, ...) {
+    va_list args;
+    fputs("limn: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return code;
+}
+
+static void on_log(void *user, limn_log_level level, const char *sentence) {
+    cli_session *session = user;
+    if (session->quiet)
+        return;
+    cli_progress_clear(&session->progress);
+    fprintf(stderr, "limn: %s%s\n", level == LIMN_LOG_WARNING ? "warning: " : "", sentence);
+}
+
+static int on_progress(void *user, const limn_progress *news) {
+    cli_session *session = user;
+    return cli_progress_tell(&session->progress, news);
+}
+
+int cli_session_open(cli_session *session, const cli_args *args) {
+    *session = (cli_session){.quiet = args->quiet};
+    cli_progress_init(&session->progress, !args->quiet);
+    limn_context_options options;
+    limn_context_options_init(&options);
+    options.log = on_log;
+    options.progress = on_progress;
+    options.user = session;
+    options.seed = args->seed;
+    options.threads = (int)args->threads;
+    limn_status status = limn_context_new(&options, &session->context);
+    if (status == LIMN_OK)
+        return EXIT_DONE;
+    const char *isa = getenv("LIMN_ISA");
+    if (status == LIMN_E_USAGE && isa)
+        return cli_fail(EXIT_USAGE,
+                        "LIMN_ISA=%s names an instruction set that this machine lacks; unset it",
+                        isa);
+    return cli_fail(EXIT_FAILED, "%s", limn_status_string(status));
+}
+
+void cli_session_close(cli_session *session) {
+    cli_progress_clear(&session->progress);
+    limn_context_free(session->context);
+    session->context = NULL;
+}
+
+static int exit_code(limn_status status) {
+    switch (status) {
+    case LIMN_OK:
+        return EXIT_DONE;
+    case LIMN_E_USAGE:
+        return EXIT_USAGE;
+    case LIMN_E_DATA:
+        return EXIT_DATA;
+    case LIMN_E_MODEL:
+        return EXIT_MODEL;
+    case LIMN_E_CANCELLED:
+        return EXIT_INTERRUPTED;
+    default:
+        return EXIT_FAILED;
+    }
+}
+
+static bool stdout_is_broken(void) {
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
+int cli_check_interrupt(cli_session *session) {
+    if (!cli_interrupted())
+        return EXIT_DONE;
+    cli_progress_clear(&session->progress);
+    return cli_fail(EXIT_INTERRUPTED, "interrupted");
+}
+
+int cli_check(cli_session *session, limn_status status) {
+    if (status == LIMN_OK)
+        return EXIT_DONE;
+    cli_progress_clear(&session->progress);
+    /* An interrupted system call may show as any failure. */
+    if (cli_interrupted())
+        return cli_check_interrupt(session);
+    if (status == LIMN_E_IO && session->to_stdout && stdout_is_broken())
+        return EXIT_PIPE_CLOSED;
+    const char *sentence = limn_error(session->context);
+    return cli_fail(exit_code(status), "%s", *sentence ? sentence : limn_status_string(status));
+}
+
+int cli_open_model(cli_session *session, const char *path, limn_model **out) {
+    *out = NULL;
+    if (strcmp(path, "-") == 0)
+        return cli_fail(EXIT_USAGE, "a model cannot be read from standard input; only DATA may be "
+                                    "\"-\", save the model to a file first");
+    return cli_check(session, limn_model_open(session->context, path, out));
+}
+
+void cli_read_options(const cli_args *args, limn_task task, limn_read_options *out) {
+    limn_read_options_init(out);
+    out->format = (limn_format)args->format;
+    out->header = (limn_header)args->header;
+    out->delimiter = args->delimiter;
+    out->task = task;
+    out->label = args->label;
+    out->no_label = args->no_label;
+}
+
+int cli_open_predictor(cli_session *session, const limn_model *model, const cli_args *args,
+                       size_t neighbors, limn_predictor **out) {
+    limn_predictor_options options;
+    limn_predictor_options_init(&options);
+    options.threads = (int)args->threads;
+    options.neighbors = neighbors;
+    return cli_check(session, limn_predictor_new(session->context, model, &options, out));
+}
+
+int cli_refuse_overwrite(const char *output, const char *input) {
+    struct stat a, b;
+    if (strcmp(output, "-") == 0 || strcmp(input, "-") == 0)
+        return EXIT_DONE;
+    if (stat(output, &a) != 0 || stat(input, &b) != 0 || !S_ISREG(a.st_mode))
+        return EXIT_DONE;
+    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+        return EXIT_DONE;
+    return cli_fail(EXIT_USAGE, "%s: -o would replace the input file; give another name", output);
+}
+
+int cli_open_output(cli_session *session, const char *path, limn_output **out) {
+    session->to_stdout = strcmp(path, "-") == 0;
+    /* Answers and a progress line on the same terminal would mix. */
+    if (session->to_stdout && isatty(STDOUT_FILENO))
+        session->progress.enabled = false;
+    return cli_check(session, limn_output_open(session->context, path, out));
+}
+
+int cli_put(cli_session *session, limn_output *output, const char *text) {
+    return cli_check(session, limn_output_write(output, text, strlen(text)));
+}
+
+int cli_close_output(cli_session *session, limn_output *output, int code) {
+    if (code == EXIT_DONE)
+        code = cli_check_interrupt(session);
+    if (output && code == EXIT_DONE)
+        return cli_check(session, limn_output_commit(output));
+    limn_output_discard(output);
+    return code;
+}

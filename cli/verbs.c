@@ -1,0 +1,221 @@
+/* verbs.c: the verbs and their option tables, from which parsing and help are made. */
+#include "cli.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define FIELD(name) offsetof(cli_args, name)
+#define GROUP(title, table) \
+    { title, table, CLI_COUNT(table) }
+
+/* The words of a choice stand in the order of the enumeration that they name. */
+_Static_assert(LIMN_FORMAT_AUTO == 0 && LIMN_FORMAT_CSV == 1 && LIMN_FORMAT_LIBSVM == 2, "format");
+_Static_assert(LIMN_HEADER_AUTO == 0 && LIMN_HEADER_YES == 1 && LIMN_HEADER_NO == 2, "header");
+_Static_assert(LIMN_CLASSIFY == 0 && LIMN_REGRESS == 1 && LIMN_SEARCH == 2, "task");
+_Static_assert(LIMN_SCALE_AUTO == 0 && LIMN_SCALE_NONE == 1 && LIMN_SCALE_MINMAX == 2 &&
+                   LIMN_SCALE_ZSCORE == 3,
+               "scale");
+
+/* ---- options ---- */
+
+static const cli_option common_options[] = {
+    {"quiet", 'q', NULL, "no progress line, no warnings, no summary", CLI_FLAG, FIELD(quiet), 0, 0},
+    {"seed", 0, "N", "seed of everything random (default 1)", CLI_WHOLE, FIELD(seed), 0,
+     9007199254740992},
+    {"threads", 0, "N", "threads to use, 0: all cores (default: 0 for train, 1 for the others)",
+     CLI_WHOLE, FIELD(threads), 0, 1024},
+    {"help", 'h', NULL, "this text", CLI_FLAG, FIELD(help), 0, 0},
+};
+
+static const cli_option brief_options[] = {
+    {"quiet", 'q', NULL, "no warnings", CLI_FLAG, FIELD(quiet), 0, 0},
+    {"help", 'h', NULL, "this text", CLI_FLAG, FIELD(help), 0, 0},
+};
+
+static const cli_option data_options[] = {
+    {"format", 0, "auto|csv|libsvm", "format of DATA (default auto: told by the content)",
+     CLI_CHOICE, FIELD(format), 0, 0},
+    {"header", 0, "auto|yes|no", "whether the first CSV line holds names (default auto)",
+     CLI_CHOICE, FIELD(header), 0, 0},
+    {"delimiter", 0, "C",
+     "separator of CSV cells, such as ';' or tab (default: told by the content)", CLI_DELIMITER,
+     FIELD(delimiter), 0, 0},
+    {"label", 0, "COLUMN",
+     "label column: a name, a number counted from 1, first or last (default: label, class, target "
+     "or y, else the last one)",
+     CLI_TEXT, FIELD(label), 0, 0},
+    {"no-label", 0, NULL, "DATA has no label column", CLI_FLAG, FIELD(no_label), 0, 0},
+};
+
+static const cli_option train_options[] = {
+    {"method", 'm', "METHOD", "how to train; limn methods lists them", CLI_TEXT, FIELD(method), 0,
+     0},
+    {"param", 'p', "KEY=VALUE",
+     "a parameter of the method, may be repeated; limn methods METHOD lists them", CLI_PARAM, 0, 0,
+     0},
+    {"task", 0, "classify|regress|search", "what the model is for (default classify)", CLI_CHOICE,
+     FIELD(task), 0, 0},
+    {"scale", 0, "auto|none|minmax|zscore",
+     "scaling of the features, kept in the model (default auto: what suits the method)", CLI_CHOICE,
+     FIELD(scale), 0, 0},
+    {"subsample", 0, "F", "train on this fraction of the rows of each class", CLI_REAL,
+     FIELD(subsample), 0, 1},
+    {"output", 'o', "MODEL", "file to write", CLI_TEXT, FIELD(output), 0, 0},
+    {"json", 0, NULL, "print the summary as one JSON object", CLI_FLAG, FIELD(json), 0, 0},
+};
+
+static const cli_option predict_options[] = {
+    {"proba", 0, NULL, "CSV with the label and the probability of each class", CLI_FLAG,
+     FIELD(proba), 0, 0},
+    {"output", 'o', "OUT", "file to write (default: standard output)", CLI_TEXT, FIELD(output), 0,
+     0},
+};
+
+static const cli_option eval_options[] = {
+    {"no-speed", 0, NULL, "do not measure latency and throughput", CLI_FLAG, FIELD(no_speed), 0, 0},
+    {"json", 0, NULL, "print one JSON object, rates as fractions", CLI_FLAG, FIELD(json), 0, 0},
+};
+
+static const cli_option search_options[] = {
+    {"neighbors", 'k', "K", "neighbours of each query", CLI_WHOLE, FIELD(neighbors), 1, 1e9},
+    {"output", 'o', "OUT", "file to write (default: standard output)", CLI_TEXT, FIELD(output), 0,
+     0},
+};
+
+static const cli_option json_options[] = {
+    {"json", 0, NULL, "print one JSON object", CLI_FLAG, FIELD(json), 0, 0},
+};
+
+static const cli_group common_group = GROUP("Common options", common_options);
+static const cli_group brief_group = GROUP("Common options", brief_options);
+static const cli_group data_group = GROUP("Data options", data_options);
+static const cli_group train_group = GROUP("Options", train_options);
+static const cli_group predict_group = GROUP("Options", predict_options);
+static const cli_group eval_group = GROUP("Options", eval_options);
+static const cli_group search_group = GROUP("Options", search_options);
+static const cli_group json_group = GROUP("Options", json_options);
+
+static const cli_group *const train_groups[] = {&train_group, &data_group, &common_group};
+static const cli_group *const predict_groups[] = {&predict_group, &data_group, &common_group};
+static const cli_group *const eval_groups[] = {&eval_group, &data_group, &common_group};
+static const cli_group *const search_groups[] = {&search_group, &data_group, &common_group};
+static const cli_group *const json_groups[] = {&json_group, &brief_group};
+static const cli_group *const help_groups[] = {&brief_group};
+
+/* ---- examples ---- */
+
+static const char *const train_examples[] = {
+    "limn train iris.csv -m knn -o iris.limn",
+    "limn train letter.libsvm.gz -m knn -p k=5 --scale zscore -o letter.limn",
+    "limn train prices.csv --task regress --label price -m knn -o prices.limn",
+    "zcat big.csv.gz | limn train - -m knn --subsample 0.1 -o big.limn", NULL};
+static const char *const predict_examples[] = {
+    "limn predict iris.limn new.csv", "limn predict iris.limn new.csv --proba -o answers.csv",
+    "tail -f measurements.csv | limn predict iris.limn -", NULL};
+static const char *const eval_examples[] = {
+    "limn eval iris.limn test.csv", "limn eval iris.limn test.csv --label species --no-speed",
+    "limn eval iris.limn test.csv --json | jq .accuracy", NULL};
+static const char *const search_examples[] = {
+    "limn train points.csv --task search -m knn -o points.limn",
+    "limn search points.limn queries.csv -k 10",
+    "limn search points.limn queries.csv -k 10 --no-label -o neighbours.csv", NULL};
+static const char *const info_examples[] = {"limn info iris.limn",
+                                            "limn info iris.limn --json | jq .params", NULL};
+static const char *const methods_examples[] = {"limn methods", "limn methods knn",
+                                               "limn methods --json", NULL};
+static const char *const help_examples[] = {"limn help", "limn help train", NULL};
+
+/* ---- verbs ---- */
+
+#define GROUPS(table) .groups = (table), .group_count = CLI_COUNT(table)
+
+const cli_verb cli_verbs[] = {
+    {.name = "train",
+     .usage = "DATA -m METHOD [-p KEY=VALUE]... -o MODEL [options]",
+     .summary = "train a model and print a summary",
+     .details = "DATA is CSV, TSV or LIBSVM text, also gzipped; - is standard input.",
+     .examples = train_examples,
+     GROUPS(train_groups),
+     .min_positionals = 1,
+     .max_positionals = 1,
+     .default_threads = 0,
+     .run = cmd_train},
+    {.name = "predict",
+     .usage = "MODEL DATA [--proba] [-o OUT] [options]",
+     .summary = "answer rows: one label a line",
+     .details = "Columns are matched by name when model and DATA have a header. DATA - is "
+                "standard input: each line is answered as soon as it is complete.",
+     .examples = predict_examples,
+     GROUPS(predict_groups),
+     .min_positionals = 2,
+     .max_positionals = 2,
+     .default_threads = 1,
+     .run = cmd_predict},
+    {.name = "eval",
+     .usage = "MODEL DATA [--json] [options]",
+     .summary = "measure accuracy and speed on labelled rows",
+     .details = "Prints accuracy, error, uncertainty coefficient, log loss, Brier score, the "
+                "confusion matrix, the latency of single queries (best of 5 calls a row, one "
+                "thread) and the rows a second in batch.",
+     .examples = eval_examples,
+     GROUPS(eval_groups),
+     .min_positionals = 2,
+     .max_positionals = 2,
+     .default_threads = 1,
+     .run = cmd_eval},
+    {.name = "search",
+     .usage = "MODEL DATA -k K [-o OUT] [options]",
+     .summary = "find the nearest training rows",
+     .details = "Prints CSV with the header query,rank,row,distance. Queries and training rows "
+                "are counted from 0, ranks from 1 (the nearest).",
+     .examples = search_examples,
+     GROUPS(search_groups),
+     .min_positionals = 2,
+     .max_positionals = 2,
+     .default_threads = 1,
+     .run = cmd_search},
+    {.name = "info",
+     .usage = "MODEL [--json]",
+     .summary = "say what a model file holds",
+     .examples = info_examples,
+     GROUPS(json_groups),
+     .min_positionals = 1,
+     .max_positionals = 1,
+     .default_threads = 1,
+     .run = cmd_info},
+    {.name = "methods",
+     .usage = "[METHOD] [--json]",
+     .summary = "list the methods, or the parameters of one",
+     .examples = methods_examples,
+     GROUPS(json_groups),
+     .max_positionals = 1,
+     .default_threads = 1,
+     .run = cmd_methods},
+    {.name = "help",
+     .usage = "[VERB]",
+     .summary = "explain a verb",
+     .examples = help_examples,
+     GROUPS(help_groups),
+     .max_positionals = 1,
+     .default_threads = 1,
+     .run = cmd_help},
+};
+
+const size_t cli_verb_count = CLI_COUNT(cli_verbs);
+
+const cli_verb *cli_verb_find(const char *name) {
+    for (size_t i = 0; i < cli_verb_count; i++)
+        if (strcmp(cli_verbs[i].name, name) == 0)
+            return &cli_verbs[i];
+    return NULL;
+}
+
+int cli_verb_unknown(const char *name) {
+    const char *names[CLI_COUNT(cli_verbs)];
+    for (size_t i = 0; i < cli_verb_count; i++)
+        names[i] = cli_verbs[i].name;
+    const char *nearest = cli_nearest(name, names, cli_verb_count);
+    if (nearest)
+        return cli_fail(EXIT_USAGE, "there is no verb %s; did you mean %s?", name, nearest);
+    return cli_fail(EXIT_USAGE, "there is no verb %s; limn help lists them", name);
+}

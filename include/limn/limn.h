@@ -1,0 +1,354 @@
+/* limn.h: classification that answers in microseconds.
+ *
+ * The whole public interface, in the order in which it is used:
+ *
+ *   context   -> allocator, log, progress, seed, threads, and the last error sentence
+ *   data      -> a table read from a file or copied from memory
+ *   model     -> trained from data, saved to a file, opened from one
+ *   predictor -> a model plus one caller's scratch memory: the query path
+ *   evaluate  -> accuracy and latency of a model on data
+ *   methods   -> what can be trained, with which parameters
+ *
+ * Rules that hold everywhere:
+ *
+ *   - Fallible functions return a limn_status and leave their outputs NULL or untouched on failure;
+ *     limn_error() gives the sentence. The library never prints, exits or aborts.
+ *   - A context belongs to one thread at a time. A model is immutable while predicting and may be
+ *     shared by any number of threads, each with its own context and predictor.
+ *   - Objects are independent once made: a context may be freed before the objects it made, but the
+ *     memory functions given to it must outlive them. A model must outlive its predictors.
+ *   - Text is UTF-8, sizes are size_t, features are float, classes are numbered from 0.
+ */
+#ifndef LIMN_LIMN_H
+#define LIMN_LIMN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LIMN_VERSION_MAJOR 0
+#define LIMN_VERSION_MINOR 1
+#define LIMN_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define LIMN_API __attribute__((visibility("default")))
+#else
+#define LIMN_API
+#endif
+
+/* The version of the library in use, such as "0.1.0". */
+LIMN_API const char *limn_version(void);
+
+/* ---- status ------------------------------------------------------------------------------- */
+
+/* One list for codes and their strings: X(name, value, string). Values never change. */
+#define LIMN_STATUS_LIST(X)                                  \
+    X(LIMN_OK, 0, "done")                                    \
+    X(LIMN_E_MEMORY, 1, "out of memory")                     \
+    X(LIMN_E_USAGE, 2, "wrong use")                          \
+    X(LIMN_E_DATA, 3, "bad data")                            \
+    X(LIMN_E_MODEL, 4, "bad model file")                     \
+    X(LIMN_E_IO, 5, "input or output failed")                \
+    X(LIMN_E_UNSUPPORTED, 6, "not supported by this method") \
+    X(LIMN_E_CANCELLED, 7, "cancelled")
+
+typedef enum limn_status {
+#define LIMN_STATUS_ENUM(name, value, string) name = value,
+    LIMN_STATUS_LIST(LIMN_STATUS_ENUM)
+#undef LIMN_STATUS_ENUM
+} limn_status;
+
+/* "out of memory" and so on; never NULL. */
+LIMN_API const char *limn_status_string(limn_status status);
+
+/* ---- context ------------------------------------------------------------------------------ */
+
+typedef struct limn_context limn_context;
+
+/* Memory functions with the meaning of malloc, realloc and free. They may be called from several
+ * threads at once when the context has more than one thread. */
+typedef struct limn_allocator {
+    void *(*allocate)(void *user, size_t size);
+    void *(*resize)(void *user, void *block, size_t size);
+    void (*release)(void *user, void *block);
+    void *user;
+} limn_allocator;
+
+typedef enum limn_log_level { LIMN_LOG_INFO, LIMN_LOG_WARNING } limn_log_level;
+
+/* What a long piece of work has done so far. */
+typedef struct limn_progress {
+    const char *stage;   /* "reading", "training", ... */
+    uint64_t rows;       /* rows done */
+    uint64_t rows_total; /* 0 = not known */
+    double fraction;     /* 0..1, or -1 when not known */
+} limn_progress;
+
+typedef struct limn_context_options {
+    limn_allocator allocator;                                            /* all NULL: malloc */
+    void (*log)(void *user, limn_log_level level, const char *sentence); /* NULL: silent */
+    int (*progress)(void *user, const limn_progress *progress); /* NULL: none; non-zero cancels */
+    void *user;                                                 /* handed to log and progress */
+    uint64_t seed;                                              /* 1 */
+    int threads;           /* for training and evaluating; 0: all cores */
+    uint64_t memory_limit; /* refuse data larger than this many bytes; 0: physical memory */
+} limn_context_options;
+
+/* Fills in the defaults. */
+LIMN_API void limn_context_options_init(limn_context_options *options);
+/* options may be NULL. Fails with LIMN_E_USAGE when the environment variable LIMN_ISA names an
+ * instruction set that this machine lacks (the one failure without a sentence). */
+LIMN_API limn_status limn_context_new(const limn_context_options *options, limn_context **out);
+LIMN_API void limn_context_free(limn_context *context);
+/* The sentence of the last failure in this context; "" if there was none. */
+LIMN_API const char *limn_error(const limn_context *context);
+/* The instruction set in use: "baseline", "avx2", "avx512" or "neon". */
+LIMN_API const char *limn_isa(void);
+
+/* ---- data --------------------------------------------------------------------------------- */
+
+typedef enum limn_task { LIMN_CLASSIFY, LIMN_REGRESS, LIMN_SEARCH } limn_task;
+typedef enum limn_format { LIMN_FORMAT_AUTO, LIMN_FORMAT_CSV, LIMN_FORMAT_LIBSVM } limn_format;
+typedef enum limn_header { LIMN_HEADER_AUTO, LIMN_HEADER_YES, LIMN_HEADER_NO } limn_header;
+
+typedef struct limn_data limn_data;
+typedef struct limn_model limn_model;
+
+typedef struct limn_read_options {
+    limn_format format;
+    limn_header header;
+    char delimiter;    /* of CSV; 0: told by the content */
+    limn_task task;    /* what the label column means; LIMN_SEARCH needs none */
+    const char *label; /* NAME, 1-based INDEX, "first" or "last"; NULL: the default rule */
+    int no_label;      /* every column is a feature */
+} limn_read_options;
+
+LIMN_API void limn_read_options_init(limn_read_options *options);
+
+/* Reads a whole file ("-": standard input; gzip is recognised). With match, columns and labels are
+ * matched to those of the model, as limn predict does; labels that the model does not know are
+ * numbered after its own. match may be NULL. */
+LIMN_API limn_status limn_data_read(limn_context *context, const char *path,
+                                    const limn_read_options *options, const limn_model *match,
+                                    limn_data **out);
+/* Copies n rows of d floats, row by row. y: one number a row, a class (LIMN_CLASSIFY; equal numbers
+ * are one class) or a target (LIMN_REGRESS); NULL: no labels. */
+LIMN_API limn_status limn_data_from_values(limn_context *context, limn_task task, const float *x,
+                                           size_t n, size_t d, const double *y, limn_data **out);
+/* The same for classes that are named by text. */
+LIMN_API limn_status limn_data_from_labels(limn_context *context, const float *x, size_t n,
+                                           size_t d, const char *const *labels, limn_data **out);
+/* A stratified random part of data: fraction of the rows of each class (0 < fraction <= 1). */
+LIMN_API limn_status limn_data_subsample(limn_context *context, const limn_data *data,
+                                         double fraction, limn_data **out);
+LIMN_API void limn_data_free(limn_data *data);
+
+LIMN_API size_t limn_data_rows(const limn_data *data);
+LIMN_API size_t limn_data_features(const limn_data *data);
+LIMN_API const float *limn_data_values(const limn_data *data);    /* rows x features */
+LIMN_API const int32_t *limn_data_classes(const limn_data *data); /* a class a row, or NULL */
+LIMN_API const double *limn_data_targets(const limn_data *data);  /* a target a row, or NULL */
+LIMN_API size_t limn_data_class_count(const limn_data *data);
+LIMN_API const char *limn_data_class_name(const limn_data *data, size_t index);
+
+/* Reads a file piece by piece, in constant memory. */
+typedef struct limn_reader limn_reader;
+
+typedef struct limn_rows {
+    size_t n;               /* 0 at the end */
+    const float *x;         /* n x features, valid until the next call */
+    const int32_t *classes; /* or NULL when the file has no labels */
+    const double *targets;  /* or NULL */
+} limn_rows;
+
+LIMN_API limn_status limn_reader_open(limn_context *context, const char *path,
+                                      const limn_read_options *options, const limn_model *match,
+                                      limn_reader **out);
+/* At most max_rows rows: as many complete lines as have arrived, waiting only for the first. */
+LIMN_API limn_status limn_reader_next(limn_reader *reader, size_t max_rows, limn_rows *rows);
+LIMN_API void limn_reader_free(limn_reader *reader);
+
+/* ---- methods ------------------------------------------------------------------------------ */
+
+typedef enum limn_scale {
+    LIMN_SCALE_AUTO, /* the method's own default */
+    LIMN_SCALE_NONE,
+    LIMN_SCALE_MINMAX,
+    LIMN_SCALE_ZSCORE
+} limn_scale;
+
+/* "none", "minmax", ...; NULL for a value outside the enumeration. */
+LIMN_API const char *limn_scale_name(limn_scale scale);
+LIMN_API const char *limn_task_name(limn_task task);
+
+enum { /* capabilities, as bits */
+       LIMN_CAN_CLASSIFY = 1 << 0,
+       LIMN_CAN_REGRESS = 1 << 1,
+       LIMN_CAN_SEARCH = 1 << 2,
+       LIMN_CAN_PROBA = 1 << 3,
+       LIMN_CAN_SCORES = 1 << 4,
+       LIMN_CAN_LEARN = 1 << 5,
+       LIMN_CAN_FORGET = 1 << 6,
+       LIMN_CAN_KERNEL = 1 << 7,
+       LIMN_CAN_IMPORT = 1 << 8
+};
+
+/* "classify", "regress", ...; NULL when bit is not one capability. */
+LIMN_API const char *limn_capability_name(unsigned bit);
+
+typedef enum limn_param_type { LIMN_PARAM_INT, LIMN_PARAM_REAL, LIMN_PARAM_CHOICE } limn_param_type;
+
+typedef struct limn_param {
+    const char *key;
+    const char *help;
+    limn_param_type type;
+    const char *default_value;
+    double min, max;     /* of INT and REAL, inclusive */
+    const char *choices; /* of CHOICE: "l2|l1|cosine" */
+    int can_be_auto;     /* "auto" is accepted: chosen from the data */
+} limn_param;
+
+typedef struct limn_method_info {
+    const char *name;
+    const char *summary; /* one line */
+    const char *paper;   /* where it is described */
+    unsigned capabilities;
+    limn_scale default_scale;
+    const limn_param *params;
+    size_t param_count;
+} limn_method_info;
+
+LIMN_API size_t limn_method_count(void);
+LIMN_API const limn_method_info *limn_method_at(size_t index);       /* NULL past the end */
+LIMN_API const limn_method_info *limn_method_find(const char *name); /* NULL if unknown */
+
+/* ---- models ------------------------------------------------------------------------------- */
+
+typedef struct limn_train_options {
+    const char *method;        /* "knn", ... */
+    const char *const *params; /* "key=value", param_count of them */
+    size_t param_count;
+    limn_scale scale;
+} limn_train_options;
+
+LIMN_API void limn_train_options_init(limn_train_options *options);
+
+/* data is not needed afterwards. */
+LIMN_API limn_status limn_train(limn_context *context, const limn_data *data,
+                                const limn_train_options *options, limn_model **out);
+/* Writes to a temporary name, syncs and renames: path is either the whole new model or untouched.
+ */
+LIMN_API limn_status limn_model_save(limn_context *context, const limn_model *model,
+                                     const char *path);
+/* Maps the file and checks every byte of it. */
+LIMN_API limn_status limn_model_open(limn_context *context, const char *path, limn_model **out);
+LIMN_API void limn_model_free(limn_model *model);
+
+typedef struct limn_model_info {
+    const char *method;
+    limn_task task;
+    limn_scale scale;
+    size_t features;      /* columns that a query has */
+    size_t used_features; /* of them, those that the method sees */
+    size_t classes;       /* 0 unless task is LIMN_CLASSIFY */
+    uint64_t rows;        /* trained on */
+    uint64_t seed;
+    unsigned capabilities;
+    size_t param_count;
+    size_t stat_count;
+    size_t bytes; /* of the file; for a model not saved yet, of the file that saving would write */
+    const char *written_by; /* version of limn that trained it */
+    double touched_vectors; /* by one query, mean */
+    double touched_bytes;
+} limn_model_info;
+
+LIMN_API void limn_model_describe(const limn_model *model, limn_model_info *out);
+LIMN_API const char *limn_model_class_name(const limn_model *model, size_t index);
+LIMN_API const char *limn_model_feature_name(const limn_model *model, size_t index); /* or NULL */
+LIMN_API const char *limn_model_label_name(const limn_model *model);                 /* or NULL */
+/* The parameters in force, defaults included. Returns NULL past the end. */
+LIMN_API const char *limn_model_param(const limn_model *model, size_t index, const char **key);
+/* Figures of the method: "vectors", "depth", ... Returns NULL past the end. */
+LIMN_API const char *limn_model_stat(const limn_model *model, size_t index, double *value);
+
+/* ---- predicting --------------------------------------------------------------------------- */
+
+typedef struct limn_predictor limn_predictor;
+
+typedef struct limn_predictor_options {
+    int threads;      /* for calls with many rows; 1 */
+    size_t neighbors; /* the largest k that limn_search will ask for; 0 */
+} limn_predictor_options;
+
+LIMN_API void limn_predictor_options_init(limn_predictor_options *options);
+/* Takes all memory that queries need. options may be NULL. */
+LIMN_API limn_status limn_predictor_new(limn_context *context, const limn_model *model,
+                                        const limn_predictor_options *options,
+                                        limn_predictor **out);
+LIMN_API void limn_predictor_free(limn_predictor *predictor);
+
+/* n rows of limn_model_info.features floats each. None of these allocates, locks or prints. NaN and
+ * infinity give LIMN_E_DATA and a sentence in the predictor's context that names row and column. */
+LIMN_API limn_status limn_predict(limn_predictor *predictor, const float *x, size_t n,
+                                  int32_t *classes);
+LIMN_API limn_status limn_predict_proba(limn_predictor *predictor, const float *x, size_t n,
+                                        double *proba); /* n x classes */
+LIMN_API limn_status limn_predict_values(limn_predictor *predictor, const float *x, size_t n,
+                                         double *values); /* regression */
+/* The k nearest training rows of each query, nearest first (ties: lower row first): rows and
+ * distances are n x k. With fewer than k training rows the rest is -1 and infinity. */
+LIMN_API limn_status limn_search(limn_predictor *predictor, const float *x, size_t n, size_t k,
+                                 int64_t *rows, double *distances);
+
+/* ---- evaluating --------------------------------------------------------------------------- */
+
+typedef struct limn_eval_options {
+    int measure_speed;      /* 1: latency and throughput too */
+    double latency_seconds; /* time given to the latency measurement; 2 */
+    int threads;            /* of the batch measurement; 1 */
+} limn_eval_options;
+
+LIMN_API void limn_eval_options_init(limn_eval_options *options);
+
+/* Figures that do not apply are NaN. Rates are fractions. */
+typedef struct limn_evaluation {
+    size_t n;
+    double accuracy, error, balanced_accuracy, uncertainty_coefficient;
+    double log_loss, brier, ece;
+    double mae, rmse, r2;
+    double latency_us_p50, latency_us_p99; /* best of 5 single calls a row, over rows */
+    size_t latency_rows;                   /* rows that were measured in the time given */
+    double batch_rows_per_s;
+    size_t classes;      /* of the model and of the data */
+    uint64_t *confusion; /* classes x classes: truth in rows, answers in columns; or NULL */
+    limn_allocator allocator;
+} limn_evaluation;
+
+/* data must have been read with match = model. Free the result with limn_evaluation_free. */
+LIMN_API limn_status limn_evaluate(limn_context *context, const limn_model *model,
+                                   const limn_data *data, const limn_eval_options *options,
+                                   limn_evaluation *out);
+LIMN_API void limn_evaluation_free(limn_evaluation *evaluation);
+
+/* ---- output files ------------------------------------------------------------------------- */
+
+/* A file that appears under its name only when it is complete ("-": standard output, written
+ * through). */
+typedef struct limn_output limn_output;
+
+LIMN_API limn_status limn_output_open(limn_context *context, const char *path, limn_output **out);
+LIMN_API limn_status limn_output_write(limn_output *output, const void *bytes, size_t size);
+/* Hands what was written so far to the reader of standard output. */
+LIMN_API limn_status limn_output_flush(limn_output *output);
+/* Syncs and renames. Frees output, whatever the result. */
+LIMN_API limn_status limn_output_commit(limn_output *output);
+/* Removes what was written and frees output. NULL is allowed. */
+LIMN_API void limn_output_discard(limn_output *output);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

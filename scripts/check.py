@@ -1,0 +1,206 @@
+#!/usr/bin/python3
+"""All tests, in the order in which a failure is cheapest to find; ends with 'N passed, N failed'.
+
+  1 gcc release build                   2 clang release build: both without a warning
+  3 unit and contract tests (gcc)       4 the same under AddressSanitizer and UBSan, with the
+  5 concurrent prediction under TSan      fuzzers' corpus
+  6 command, Python, layout and install tests (pytest), the command tests also under ASan + UBSan
+  7 the packed sets on NEON, where a cross compiler and qemu-user are installed
+
+--long runs what takes more than 20 s: fuzzing, exhaustive ranges.
+"""
+import argparse
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as xml
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TOTAL = {"passed": 0, "failed": 0, "skipped": 0}
+ASAN = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def count(passed=0, failed=0, skipped=0):
+    TOTAL["passed"] += passed
+    TOTAL["failed"] += failed
+    TOTAL["skipped"] += skipped
+
+
+def run(command, env=None, quiet=True):
+    """Runs a command; returns (exit code, output)."""
+    full = dict(os.environ, **(env or {}))
+    done = subprocess.run(command, cwd=ROOT, env=full, text=True, errors="replace",
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if not quiet or done.returncode:
+        print(done.stdout[-8000:], flush=True)
+    return done.returncode, done.stdout
+
+
+def build(name, compiler, options):
+    """A Meson build in build-<name>; warnings are errors when CI is set."""
+    folder = os.path.join(ROOT, "build-" + name)
+    start = time.time()
+    strict = ["-Dwerror=true"] if os.environ.get("CI") else []
+    if not os.path.exists(os.path.join(folder, "build.ninja")):
+        code, _ = run(["meson", "setup", folder, *strict, *options], {"CC": compiler})
+        if code:
+            shutil.rmtree(folder, ignore_errors=True)
+    code, output = run(["ninja", "-C", folder])
+    count(passed=code == 0, failed=code != 0)
+    warnings = output.count("warning:")
+    say(f"build {name}: {'ok' if code == 0 else 'FAILED'}"
+        f"{f', {warnings} warnings' if warnings else ''} ({time.time() - start:.0f} s)")
+    return folder if code == 0 else None
+
+
+def cmocka(program, env=None):
+    """Runs a test program and counts its tests by the TAP lines."""
+    name = os.path.basename(program)
+    start = time.time()
+    code, output = run([program], dict(env or {}, CMOCKA_MESSAGE_OUTPUT="TAP",
+                                            LIMN_SOURCE_DIR=ROOT))
+    passed = len(re.findall(r"^ok ", output, re.M))
+    failed = len(re.findall(r"^not ok ", output, re.M))
+    if code and not failed:
+        failed = 1
+    if not passed and not failed:
+        say(f"  {name}: ran no test")
+        failed = 1
+    count(passed, failed)
+    say(f"  {name}: {passed} passed, {failed} failed ({time.time() - start:.1f} s)"
+        .replace(" passed, 0 failed", " passed"))
+
+
+def programs(folder, pattern="test_*"):
+    return sorted(p for p in glob.glob(os.path.join(folder, "tests", pattern))
+                  if os.access(p, os.X_OK) and os.path.isfile(p))
+
+
+def pytest(label, paths, env):
+    start = time.time()
+    report = os.path.join(ROOT, "build-gcc", "pytest.xml")
+    code, output = run(["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+                        "-rfE", "--junitxml", report, *paths],
+                       dict(env, PYTHONDONTWRITEBYTECODE="1"))
+    try:
+        suite = xml.parse(report).getroot().find("testsuite")
+        tests, skipped = int(suite.get("tests")), int(suite.get("skipped"))
+        failed = int(suite.get("failures")) + int(suite.get("errors"))
+    except (OSError, AttributeError, xml.ParseError):
+        tests, skipped, failed = 0, 0, 1
+    count(tests - failed - skipped, failed or int(code != 0), skipped)
+    say(f"{label}: {tests - failed - skipped} passed, {failed or int(code != 0)} failed, "
+        f"{skipped} skipped ({time.time() - start:.0f} s)")
+
+
+def replay(folder):
+    """Every corpus file through its fuzz target, under the sanitizers."""
+    for target in programs(folder, "replay_*"):
+        name = os.path.basename(target)[len("replay_"):]
+        files = sorted(glob.glob(os.path.join(ROOT, "tests", "fuzz", "corpus", name, "*")))
+        code, _ = run([target, *files], ASAN) if files else (1, "")
+        count(passed=len(files) if code == 0 else 0, failed=code != 0)
+        say(f"  corpus {name}: {len(files)} files{'' if code == 0 else ' FAILED'}")
+
+
+def neon():
+    """The packed-set tests as an aarch64 program under qemu."""
+    compiler, emulator = shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64")
+    if not compiler or not emulator:
+        say("neon: skipped (needs aarch64-linux-gnu-gcc and qemu-aarch64)")
+        count(skipped=1)
+        return
+    start = time.time()
+    folder = os.path.join(ROOT, "build-neon")
+    os.makedirs(folder, exist_ok=True)
+    common = [compiler, "-std=c11", "-D_GNU_SOURCE", "-O3", "-ffp-contract=fast",
+              "-fno-trapping-math", "-fno-math-errno", "-DLM_HAVE_NEON=1", "-DLM_ISA=neon",
+              "-DCHECK_NUM_MAIN", "-Iinclude", "-Isrc", "-Itests/unit", "-static"]
+    sources = ["src/num/simd/body.c", "src/num/simd/dispatch.c", "src/num/pack.c",
+               "tests/unit/check_num.c", *sorted(glob.glob(os.path.join(ROOT, "src/base/*.c")))]
+    program = os.path.join(folder, "check_num")
+    code, _ = run([*common, *sources, "-lm", "-lpthread", "-o", program])
+    if code == 0:
+        code, _ = run([emulator, program])
+    count(passed=code == 0, failed=code != 0)
+    say(f"neon: {'ok' if code == 0 else 'FAILED'} ({time.time() - start:.0f} s)")
+
+
+def check():
+    gcc = build("gcc", "gcc", ["--buildtype=release"])
+    build("clang", "clang", ["--buildtype=release"])
+    asan = build("asan", "clang", ["--buildtype=debugoptimized", "-Db_lundef=false",
+                                   "-Db_sanitize=address,undefined",
+                                   "-Dc_args=-fno-sanitize-recover=all"])
+    tsan = build("tsan", "clang", ["--buildtype=debugoptimized", "-Db_lundef=false",
+                                   "-Db_sanitize=thread"])
+    if gcc:
+        say("unit and contract tests")
+        for program in programs(gcc):
+            cmocka(program)
+    if asan:
+        say("the same under AddressSanitizer and UBSan")
+        for program in programs(asan):
+            cmocka(program, ASAN)
+        replay(asan)
+    if tsan:
+        say("concurrent prediction under ThreadSanitizer")
+        cmocka(os.path.join(tsan, "tests", "test_concurrent"),
+               {"TSAN_OPTIONS": "halt_on_error=1"})
+    if gcc:
+        env = {"LIMN_BIN": os.path.join(gcc, "limn"), "LIMN_BUILD": gcc}
+        pytest("command, Python, layout and install tests",
+               ["tests/cli", "tests/python", "tests/tree"], env)
+    if asan:
+        env = dict(ASAN, LIMN_BIN=os.path.join(asan, "limn"), LIMN_SANITIZED="1")
+        pytest("command tests under ASan and UBSan", ["tests/cli"], env)
+    neon()
+
+
+def check_long():
+    gcc = build("gcc", "gcc", ["--buildtype=release"])
+    fuzz = build("fuzz", "clang", ["--buildtype=debugoptimized", "-Dfuzz=true",
+                                   "-Db_lundef=false", "-Db_sanitize=address,undefined",
+                                   "-Dc_args=-fno-sanitize-recover=all"])
+    if gcc:
+        cmocka(os.path.join(gcc, "tests", "test_num"), {"CHECK_LONG": "1"})
+    for target in programs(fuzz, "fuzz_*") if fuzz else []:
+        name = os.path.basename(target)[len("fuzz_"):]
+        seconds = os.environ.get("FUZZ_SECONDS", "600")
+        found = os.path.join(ROOT, "build-fuzz", "corpus-" + name)
+        os.makedirs(found, exist_ok=True)
+        say(f"fuzzing {name} for {seconds} s")
+        code, output = run([target, "-max_total_time=" + seconds, "-rss_limit_mb=4096",
+                            "-artifact_prefix=" + found + "-", "-print_final_stats=1", found,
+                            os.path.join(ROOT, "tests", "fuzz", "corpus", name)], ASAN)
+        runs = re.search(r"stat::number_of_executed_units:\s*(\d+)", output)
+        count(passed=code == 0, failed=code != 0)
+        say(f"  {name}: {'nothing found' if code == 0 else 'FAILED'} in "
+            f"{runs.group(1) if runs else '?'} runs")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--long", action="store_true")
+    start = time.time()
+    if parser.parse_args().long:
+        check_long()
+    else:
+        check()
+    say(f"{time.time() - start:.0f} s")
+    skipped = f", {TOTAL['skipped']} skipped" if TOTAL["skipped"] else ""
+    say(f"{TOTAL['passed']} passed, {TOTAL['failed']} failed{skipped}")
+    sys.exit(TOTAL["failed"] != 0)
+
+
+if __name__ == "__main__":
+    main()

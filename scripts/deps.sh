@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Installs what is missing of the named groups: build, check, bench.
+# Debian and Ubuntu: by apt, as root or through sudo. Elsewhere: names what is needed.
+set -eu
+
+build="gcc meson ninja-build pkg-config zlib1g-dev libxxhash-dev libjansson-dev"
+check="clang clang-format libomp-dev libclang-rt-dev libcmocka-dev python3 python3-pytest
+       python3-numpy python3-sklearn"
+bench="python3-pandas python3-faiss"
+
+wanted=""
+for group in "$@"; do
+    case $group in
+    build) wanted="$wanted $build" ;;
+    check) wanted="$wanted $check" ;;
+    bench) wanted="$wanted $bench" ;;
+    *)
+        echo "usage: scripts/deps.sh [build] [check] [bench]" >&2
+        exit 2
+        ;;
+    esac
+done
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    cat <<TEXT
+limn needs, under the names of your system:
+  build: a C11 compiler with OpenMP, meson (>= 1.0), ninja, pkg-config,
+         zlib, xxhash and jansson with their headers
+  check: clang, clang-format, compiler-rt, cmocka, python3 with pytest, numpy and scikit-learn
+  bench: pandas and faiss for python3
+TEXT
+    exit 0
+fi
+
+missing=""
+for package in $wanted; do
+    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$state" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+as_root=""
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+        echo "these packages are missing; install them as root: apt-get install$missing" >&2
+        exit 1
+    fi
+    as_root=sudo
+fi
+echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+# shellcheck disable=SC2086
+$as_root apt-get update -qq
+# shellcheck disable=SC2086
+$as_root apt-get install -y -qq --no-install-recommends $missing >/dev/null

@@ -1,0 +1,174 @@
+/* api.c: the public functions: they check arguments and dispatch. */
+#include "classifier/classifier.h"
+#include "data/reader.h"
+#include "num/pack.h"
+
+#include <string.h>
+
+limn_status limn_context_new(const limn_context_options *options, limn_context **out) {
+    *out = NULL;
+    if (!lm_isa_valid())
+        return LIMN_E_USAGE;
+    return lm_context_make(options, out);
+}
+
+const char *limn_isa(void) {
+    return lm_isa_name();
+}
+
+/* ---- data ---- */
+
+static const limn_read_options *or_default(const limn_read_options *options,
+                                           limn_read_options *defaults) {
+    limn_read_options_init(defaults);
+    return options ? options : defaults;
+}
+
+limn_status limn_data_read(limn_context *context, const char *path,
+                           const limn_read_options *options, const limn_model *match,
+                           limn_data **out) {
+    limn_read_options defaults;
+    *out = NULL;
+    return lm_data_read(context, path, or_default(options, &defaults),
+                        match ? &match->schema : NULL, out);
+}
+
+limn_status limn_reader_open(limn_context *context, const char *path,
+                             const limn_read_options *options, const limn_model *match,
+                             limn_reader **out) {
+    limn_read_options defaults;
+    *out = NULL;
+    return lm_reader_open(context, path, or_default(options, &defaults),
+                          match ? &match->schema : NULL, out);
+}
+
+/* ---- models ---- */
+
+void limn_train_options_init(limn_train_options *options) {
+    memset(options, 0, sizeof *options);
+    options->scale = LIMN_SCALE_AUTO;
+}
+
+limn_status limn_train(limn_context *context, const limn_data *data,
+                       const limn_train_options *options, limn_model **out) {
+    return lm_model_train(context, data, options, out);
+}
+
+limn_status limn_model_save(limn_context *context, const limn_model *model, const char *path) {
+    return lm_model_save(context, model, path);
+}
+
+limn_status limn_model_open(limn_context *context, const char *path, limn_model **out) {
+    lm_file *file;
+    *out = NULL;
+    limn_status status = lm_file_open(context, path, &file);
+    return status == LIMN_OK ? lm_model_load(context, file, out) : status;
+}
+
+void limn_model_describe(const limn_model *model, limn_model_info *out) {
+    *out = (limn_model_info){.method = model->method->info.name,
+                             .task = model->schema.task,
+                             .scale = model->scaler.kind,
+                             .features = model->schema.features,
+                             .used_features = model->scaler.out,
+                             .classes = model->schema.labels.count,
+                             .rows = model->rows,
+                             .seed = model->seed,
+                             .capabilities = model->method->info.capabilities,
+                             .param_count = model->method->info.param_count,
+                             .stat_count = model->stats.count,
+                             .bytes = model->bytes,
+                             .written_by = model->written_by,
+                             .touched_vectors = model->stats.touched_vectors,
+                             .touched_bytes = model->stats.touched_bytes};
+}
+
+const char *limn_model_class_name(const limn_model *model, size_t index) {
+    return index < model->schema.labels.count ? model->schema.labels.names[index] : NULL;
+}
+
+const char *limn_model_feature_name(const limn_model *model, size_t index) {
+    const lm_schema *s = &model->schema;
+    return s->feature_names && index < s->features ? s->feature_names[index] : NULL;
+}
+
+const char *limn_model_label_name(const limn_model *model) {
+    return model->schema.label_name;
+}
+
+const char *limn_model_param(const limn_model *model, size_t index, const char **key) {
+    const limn_method_info *info = &model->method->info;
+    if (index >= info->param_count)
+        return NULL;
+    if (key)
+        *key = info->params[index].key;
+    return model->params.values[index].text;
+}
+
+const char *limn_model_stat(const limn_model *model, size_t index, double *value) {
+    if (index >= model->stats.count)
+        return NULL;
+    if (value)
+        *value = model->stats.list[index].value;
+    return model->stats.list[index].name;
+}
+
+/* ---- predicting: limn_predictor_new and limn_predictor_free are in classifier/predict.c ---- */
+
+void limn_predictor_options_init(limn_predictor_options *options) {
+    memset(options, 0, sizeof *options);
+    options->threads = 1;
+}
+
+/* NULL-safe refusal of a question that the model cannot answer. */
+static limn_status check_task(limn_predictor *p, limn_task task, bool supported, const char *what) {
+    const limn_model *model = p->model;
+    if (model->schema.task != task)
+        return lm_fail(p->ctx, LIMN_E_USAGE, "the model was trained to %s and gives no %s",
+                       limn_task_name(model->schema.task), what);
+    if (!supported)
+        return lm_fail(p->ctx, LIMN_E_UNSUPPORTED, "%s gives no %s", model->method->info.name,
+                       what);
+    return LIMN_OK;
+}
+
+limn_status limn_predict(limn_predictor *predictor, const float *x, size_t n, int32_t *classes) {
+    limn_status status =
+        check_task(predictor, LIMN_CLASSIFY, predictor->model->method->predict, "classes");
+    if (status != LIMN_OK)
+        return status;
+    lm_query query = {.x = x, .n = n, .classes = classes};
+    return lm_predictor_run(predictor, &query);
+}
+
+limn_status limn_predict_proba(limn_predictor *predictor, const float *x, size_t n, double *proba) {
+    limn_status status =
+        check_task(predictor, LIMN_CLASSIFY, predictor->model->method->proba, "probabilities");
+    if (status != LIMN_OK)
+        return status;
+    lm_query query = {.x = x, .n = n, .proba = proba};
+    return lm_predictor_run(predictor, &query);
+}
+
+limn_status limn_predict_values(limn_predictor *predictor, const float *x, size_t n,
+                                double *values) {
+    limn_status status =
+        check_task(predictor, LIMN_REGRESS, predictor->model->method->values, "values");
+    if (status != LIMN_OK)
+        return status;
+    lm_query query = {.x = x, .n = n, .values = values};
+    return lm_predictor_run(predictor, &query);
+}
+
+limn_status limn_search(limn_predictor *predictor, const float *x, size_t n, size_t k,
+                        int64_t *rows, double *distances) {
+    const lm_method *method = predictor->model->method;
+    if (!method->search)
+        return lm_fail(predictor->ctx, LIMN_E_UNSUPPORTED, "%s cannot search", method->info.name);
+    if (k == 0 || k > predictor->neighbors)
+        return lm_fail(predictor->ctx, LIMN_E_USAGE,
+                       "k=%zu, but the predictor was made for 1 to %zu neighbors", k,
+                       predictor->neighbors);
+    lm_query query = {.x = x, .n = n, .rows = rows, .distances = distances, .k = k};
+    return lm_predictor_run(predictor, &query);
+}

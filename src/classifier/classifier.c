@@ -1,0 +1,149 @@
+/* classifier.c: training a method on data, and the life of a model. */
+#include "classifier/classifier.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+limn_status lm_model_new(limn_context *ctx, const lm_method *method, limn_model **out) {
+    limn_model *model = lm_alloc_zero(&ctx->mem, 1, sizeof *model);
+    if (!model)
+        return lm_fail_memory(ctx);
+    model->mem = ctx->mem;
+    model->method = method;
+    lm_params_init(&method->info, &model->params);
+    lm_schema_init(&model->schema, &model->mem);
+    *out = model;
+    return LIMN_OK;
+}
+
+void limn_model_free(limn_model *model) {
+    if (!model)
+        return;
+    limn_allocator mem = model->mem;
+    if (model->body)
+        model->method->destroy(&mem, model->body);
+    lm_schema_free(&model->schema);
+    lm_scaler_free(&mem, &model->scaler);
+    lm_free(&mem, model->written_by);
+    lm_file_close(model->file);
+    lm_free(&mem, model);
+}
+
+static unsigned task_capability(limn_task task) {
+    switch (task) {
+    case LIMN_CLASSIFY:
+        return LIMN_CAN_CLASSIFY;
+    case LIMN_REGRESS:
+        return LIMN_CAN_REGRESS;
+    case LIMN_SEARCH:
+        return LIMN_CAN_SEARCH;
+    }
+    return 0;
+}
+
+static limn_status fail_method(limn_context *ctx, const char *name) {
+    char known[512] = "";
+    for (size_t i = 0; lm_method_at(i); i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+                 lm_method_at(i)->info.name);
+    }
+    char quoted[48];
+    return lm_fail(ctx, LIMN_E_USAGE, "there is no method '%s'; the methods are %s",
+                   name ? lm_quote(name, strlen(name), quoted) : "", known);
+}
+
+static limn_status check_data(limn_context *ctx, const lm_method *method, const limn_data *data) {
+    limn_task task = data->schema.task;
+    if (!(method->info.capabilities & task_capability(task)))
+        return lm_fail(ctx, LIMN_E_USAGE, "%s cannot %s; see 'limn methods' for those that can",
+                       method->info.name, limn_task_name(task));
+    if (data->n == 0 || data->schema.features == 0)
+        return lm_fail(ctx, LIMN_E_DATA, "there is nothing to train on: %zu rows of %zu features",
+                       data->n, data->schema.features);
+    if ((task == LIMN_CLASSIFY && !data->label) || (task == LIMN_REGRESS && !data->target))
+        return lm_fail(ctx, LIMN_E_DATA,
+                       "the rows have no labels to train on; name the label column");
+    for (size_t i = 0; data->target && i < data->n; i++)
+        if (!isfinite(data->target[i]))
+            return lm_fail(ctx, LIMN_E_DATA, "row %zu: the target is not a finite number", i + 1);
+    return lm_check_finite(ctx, data->x, data->n, data->schema.features,
+                           data->schema.feature_names);
+}
+
+/* What the method sees: data itself when nothing is scaled, else a scaled copy. */
+static limn_status scale_rows(limn_context *ctx, const limn_model *model, const limn_data *data,
+                              const float **x, float **owned) {
+    *owned = NULL;
+    *x = data->x;
+    if (model->scaler.kind == LIMN_SCALE_NONE)
+        return LIMN_OK;
+    size_t count;
+    if (!lm_mul(data->n, model->scaler.out, &count) ||
+        !(*owned = lm_alloc(&ctx->mem, count, sizeof **owned)))
+        return lm_fail_memory(ctx);
+    lm_scaler_apply(&model->scaler, data->x, data->n, *owned);
+    *x = *owned;
+    return LIMN_OK;
+}
+
+static limn_status train_body(limn_context *ctx, limn_model *model, const limn_data *data) {
+    float *owned;
+    lm_train_set set = {.task = data->schema.task,
+                        .n = data->n,
+                        .d = model->scaler.out,
+                        .classes = data->schema.labels.count,
+                        .label = data->label,
+                        .target = data->target};
+    limn_status status = scale_rows(ctx, model, data, &set.x, &owned);
+    if (status == LIMN_OK)
+        status = model->method->train(ctx, &set, &model->params, &model->body);
+    lm_free(&ctx->mem, owned);
+    return status;
+}
+
+static limn_status prepare(limn_context *ctx, limn_model *model, const limn_data *data,
+                           const limn_train_options *options) {
+    limn_status status = LIMN_OK;
+    for (size_t i = 0; i < options->param_count && status == LIMN_OK; i++)
+        status = lm_params_set(ctx, &model->params, options->params[i]);
+    if (status == LIMN_OK)
+        status = check_data(ctx, model->method, data);
+    if (status == LIMN_OK)
+        status = lm_schema_copy(ctx, &data->schema, &model->schema);
+    if (status != LIMN_OK)
+        return status;
+    limn_scale scale =
+        options->scale == LIMN_SCALE_AUTO ? model->method->info.default_scale : options->scale;
+    bool online = model->method->info.capabilities & LIMN_CAN_LEARN;
+    return lm_scaler_fit(ctx, scale, online, data->x, data->n, data->schema.features,
+                         &model->scaler);
+}
+
+limn_status lm_model_train(limn_context *ctx, const limn_data *data,
+                           const limn_train_options *options, limn_model **out) {
+    *out = NULL;
+    const lm_method *method = lm_method_find(options->method);
+    if (!method)
+        return fail_method(ctx, options->method);
+    limn_model *model = NULL;
+    limn_status status = lm_model_new(ctx, method, &model);
+    if (status != LIMN_OK)
+        return status;
+    model->rows = data->n;
+    model->seed = ctx->seed;
+    model->written_by = lm_strdup(&model->mem, limn_version());
+    status = model->written_by ? prepare(ctx, model, data, options) : lm_fail_memory(ctx);
+    if (status == LIMN_OK)
+        status = train_body(ctx, model, data);
+    if (status == LIMN_OK)
+        status = lm_model_measure(ctx, model, &model->bytes);
+    if (status != LIMN_OK) {
+        limn_model_free(model);
+        return status;
+    }
+    method->stats(model->body, &model->stats);
+    *out = model;
+    return LIMN_OK;
+}

@@ -1,0 +1,70 @@
+/* classifier.h: a method joined with what travels with each model: label map, feature names,
+ * scaling, parameters, training summary. */
+#ifndef LIMN_CLASSIFIER_CLASSIFIER_H
+#define LIMN_CLASSIFIER_CLASSIFIER_H
+
+#include "data/dataset.h"
+#include "data/scaler.h"
+#include "method.h"
+
+struct limn_model {
+    limn_allocator mem;
+    const lm_method *method;
+    lm_params params;
+    lm_schema schema; /* its mem points at the mem above */
+    lm_scaler scaler;
+    uint64_t rows, seed;
+    char *written_by;
+    void *body;    /* the method's own */
+    lm_file *file; /* mapped, or NULL for a model trained in this process */
+    size_t bytes;  /* of the file */
+    lm_stats stats;
+};
+
+/* ---- classifier.c: training ---- */
+
+limn_status lm_model_train(limn_context *ctx, const limn_data *data,
+                           const limn_train_options *options, limn_model **out);
+/* An empty model; free with limn_model_free. */
+limn_status lm_model_new(limn_context *ctx, const lm_method *method, limn_model **out);
+
+/* ---- store.c: the file ---- */
+
+limn_status lm_model_save(limn_context *ctx, const limn_model *model, const char *path);
+/* The size of the file that saving would write. */
+limn_status lm_model_measure(limn_context *ctx, const limn_model *model, size_t *bytes);
+/* The file as bytes (free with lm_free), for tests. */
+limn_status lm_model_bytes(limn_context *ctx, const limn_model *model, unsigned char **bytes,
+                           size_t *size);
+/* Takes file over, also on failure. */
+limn_status lm_model_load(limn_context *ctx, lm_file *file, limn_model **out);
+
+/* ---- predict.c: queries ---- */
+
+struct limn_predictor {
+    limn_context *ctx;
+    limn_allocator mem;
+    const limn_model *model;
+    int threads;
+    size_t neighbors;
+    size_t slice;          /* bytes of one thread */
+    size_t scaled_bytes;   /* of them, for scaled rows */
+    unsigned char *memory; /* threads slices, aligned */
+};
+
+/* What to compute for n rows; exactly one of the outputs is set. */
+typedef struct lm_query {
+    const float *x;
+    size_t n;
+    int32_t *classes;
+    double *proba;
+    double *values;
+    int64_t *rows; /* with distances and k: search */
+    double *distances;
+    size_t k;
+} lm_query;
+
+/* The query must be one that the model's method and task support. */
+limn_status lm_predictor_run(limn_predictor *predictor, const lm_query *query);
+
+#endif

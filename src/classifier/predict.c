@@ -1,0 +1,95 @@
+/* predict.c: the query path: check, scale, hand to the method in batches, over threads if asked.
+ *
+ * All memory is taken when the predictor is made: per thread the scaled rows of one batch and the
+ * method's scratch. */
+#include "classifier/classifier.h"
+
+#include <omp.h>
+
+static bool slice_size(const limn_predictor *p, size_t *scaled, size_t *slice) {
+    const limn_model *m = p->model;
+    size_t method_bytes;
+    *scaled = 0;
+    if (m->scaler.kind != LIMN_SCALE_NONE) {
+        if (!lm_mul(LM_BATCH * sizeof(float), m->scaler.out, scaled))
+            return false;
+        *scaled = (*scaled + 63) / 64 * 64;
+    }
+    return m->method->scratch_size(m->body, LM_BATCH, p->neighbors, &method_bytes) &&
+           lm_add(method_bytes, 63, &method_bytes) &&
+           lm_add(*scaled, method_bytes / 64 * 64, slice);
+}
+
+limn_status limn_predictor_new(limn_context *context, const limn_model *model,
+                               const limn_predictor_options *options, limn_predictor **out) {
+    *out = NULL;
+    limn_predictor_options defaults;
+    limn_predictor_options_init(&defaults);
+    if (!options)
+        options = &defaults;
+    limn_predictor *p = lm_alloc_zero(&context->mem, 1, sizeof *p);
+    if (!p)
+        return lm_fail_memory(context);
+    p->ctx = context;
+    p->mem = context->mem;
+    p->model = model;
+    p->threads = options->threads > 1 ? options->threads : 1;
+    p->neighbors = options->neighbors;
+    if (!slice_size(p, &p->scaled_bytes, &p->slice) ||
+        !(p->memory = lm_alloc_aligned(&p->mem, (size_t)p->threads, p->slice))) {
+        limn_predictor_free(p);
+        return lm_fail_memory(context);
+    }
+    *out = p;
+    return LIMN_OK;
+}
+
+void limn_predictor_free(limn_predictor *predictor) {
+    if (!predictor)
+        return;
+    limn_allocator mem = predictor->mem;
+    lm_free_aligned(&mem, predictor->memory);
+    lm_free(&mem, predictor);
+}
+
+/* Rows first .. first+n-1 of the query, n <= LM_BATCH, with one thread's memory. */
+static void run_batch(const limn_predictor *p, const lm_query *q, size_t first, size_t n,
+                      unsigned char *memory) {
+    const limn_model *m = p->model;
+    const float *x = q->x + first * m->schema.features;
+    void *scratch = memory + p->scaled_bytes;
+    if (m->scaler.kind != LIMN_SCALE_NONE) {
+        lm_scaler_apply(&m->scaler, x, n, (float *)(void *)memory);
+        x = (const float *)(const void *)memory;
+    }
+    if (q->classes)
+        m->method->predict(m->body, x, n, q->classes + first, scratch);
+    else if (q->proba)
+        m->method->proba(m->body, x, n, q->proba + first * m->schema.labels.count, scratch);
+    else if (q->values)
+        m->method->values(m->body, x, n, q->values + first, scratch);
+    else
+        m->method->search(m->body, x, n, q->k, q->rows + first * q->k, q->distances + first * q->k,
+                          scratch);
+}
+
+limn_status lm_predictor_run(limn_predictor *p, const lm_query *q) {
+    const limn_model *m = p->model;
+    limn_status status =
+        lm_check_finite(p->ctx, q->x, q->n, m->schema.features, m->schema.feature_names);
+    if (status != LIMN_OK)
+        return status;
+    if (q->n <= LM_BATCH) {
+        if (q->n)
+            run_batch(p, q, 0, q->n, p->memory);
+        return LIMN_OK;
+    }
+    size_t batches = (q->n + LM_BATCH - 1) / LM_BATCH;
+#pragma omp parallel for num_threads(p->threads) schedule(dynamic) if (p->threads > 1)
+    for (size_t b = 0; b < batches; b++) {
+        size_t first = b * LM_BATCH, left = q->n - first;
+        run_batch(p, q, first, left < LM_BATCH ? left : LM_BATCH,
+                  p->memory + (size_t)omp_get_thread_num() * p->slice);
+    }
+    return LIMN_OK;
+}

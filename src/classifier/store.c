@@ -1,0 +1,348 @@
+/* store.c: the sections that every model has; the method adds its own. See docs/format.md.
+ *
+ *   model    what it is: method, task, rows, seed, version of limn
+ *   params   the parameters in force, as "key=value"
+ *   schema   the columns and labels of the data
+ *   scaler   kept features, offsets and factors */
+#include "classifier/classifier.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STORE_VERSION = 1 };
+
+/* ---- saving ---- */
+
+static limn_status put_model(const limn_model *m, lm_writer *writer) {
+    lm_kv_out *kv;
+    limn_status status = lm_kv_begin(writer, "model", STORE_VERSION, &kv);
+    if (status != LIMN_OK)
+        return status;
+    lm_kv_put_text(kv, "method", m->method->info.name);
+    lm_kv_put_text(kv, "task", limn_task_name(m->schema.task));
+    lm_kv_put_int(kv, "rows", (int64_t)m->rows);
+    lm_kv_put_int(kv, "seed", (int64_t)m->seed);
+    lm_kv_put_text(kv, "written_by", m->written_by);
+    return lm_kv_end(kv);
+}
+
+static limn_status put_params(const limn_model *m, lm_writer *writer) {
+    lm_kv_out *kv;
+    limn_status status = lm_kv_begin(writer, "params", STORE_VERSION, &kv);
+    if (status != LIMN_OK)
+        return status;
+    for (size_t i = 0; i < m->method->info.param_count; i++)
+        lm_kv_put_text(kv, m->method->info.params[i].key, m->params.values[i].text);
+    return lm_kv_end(kv);
+}
+
+static limn_status put_schema(const limn_model *m, lm_writer *writer) {
+    const lm_schema *s = &m->schema;
+    lm_kv_out *kv;
+    limn_status status = lm_kv_begin(writer, "schema", STORE_VERSION, &kv);
+    if (status != LIMN_OK)
+        return status;
+    lm_kv_put_int(kv, "features", (int64_t)s->features);
+    if (s->feature_names)
+        lm_kv_put_texts(kv, "feature_names", s->feature_names, s->features);
+    if (s->label_name)
+        lm_kv_put_text(kv, "label_name", s->label_name);
+    if (s->label_column != LM_NO_COLUMN)
+        lm_kv_put_int(kv, "label_column", (int64_t)s->label_column);
+    lm_kv_put_texts(kv, "labels", s->labels.names, s->labels.count);
+    return lm_kv_end(kv);
+}
+
+static limn_status put_scaler(limn_context *ctx, const limn_model *m, lm_writer *writer) {
+    const lm_scaler *s = &m->scaler;
+    double *keep = NULL;
+    lm_kv_out *kv;
+    limn_status status = lm_kv_begin(writer, "scaler", STORE_VERSION, &kv);
+    if (status != LIMN_OK)
+        return status;
+    lm_kv_put_text(kv, "kind", limn_scale_name(s->kind));
+    lm_kv_put_int(kv, "features", (int64_t)s->out);
+    if (s->kind != LIMN_SCALE_NONE) {
+        keep = lm_alloc(&ctx->mem, s->out, sizeof *keep);
+        if (!keep)
+            return lm_fail_memory(ctx);
+        for (size_t j = 0; j < s->out; j++)
+            keep[j] = s->keep[j];
+        lm_kv_put_reals(kv, "keep", keep, s->out);
+        lm_kv_put_reals(kv, "offset", s->offset, s->out);
+        lm_kv_put_reals(kv, "factor", s->factor, s->out);
+    }
+    lm_free(&ctx->mem, keep);
+    return lm_kv_end(kv);
+}
+
+static limn_status collect(limn_context *ctx, const limn_model *model, lm_writer *writer) {
+    limn_status status = put_model(model, writer);
+    if (status == LIMN_OK)
+        status = put_params(model, writer);
+    if (status == LIMN_OK)
+        status = put_schema(model, writer);
+    if (status == LIMN_OK)
+        status = put_scaler(ctx, model, writer);
+    if (status == LIMN_OK)
+        status = model->method->save(ctx, model->body, writer);
+    return status;
+}
+
+static limn_status writer_for(limn_context *ctx, const limn_model *model, lm_writer **out) {
+    lm_writer *writer;
+    limn_status status = lm_writer_new(ctx, &writer);
+    if (status != LIMN_OK)
+        return status;
+    status = collect(ctx, model, writer);
+    if (status != LIMN_OK) {
+        lm_writer_free(writer);
+        return status;
+    }
+    *out = writer;
+    return LIMN_OK;
+}
+
+limn_status lm_model_measure(limn_context *ctx, const limn_model *model, size_t *bytes) {
+    lm_writer *writer;
+    limn_status status = writer_for(ctx, model, &writer);
+    if (status != LIMN_OK)
+        return status;
+    *bytes = lm_writer_size(writer);
+    lm_writer_free(writer);
+    return LIMN_OK;
+}
+
+limn_status lm_model_save(limn_context *ctx, const limn_model *model, const char *path) {
+    lm_writer *writer;
+    limn_status status = writer_for(ctx, model, &writer);
+    if (status != LIMN_OK)
+        return status;
+    status = lm_writer_save(writer, path);
+    lm_writer_free(writer);
+    return status;
+}
+
+limn_status lm_model_bytes(limn_context *ctx, const limn_model *model, unsigned char **bytes,
+                           size_t *size) {
+    lm_writer *writer;
+    limn_status status = writer_for(ctx, model, &writer);
+    if (status != LIMN_OK)
+        return status;
+    status = lm_writer_bytes(writer, bytes, size);
+    lm_writer_free(writer);
+    return status;
+}
+
+/* ---- loading ---- */
+
+static limn_status get_task(const lm_kv *kv, limn_task *task) {
+    const char *name;
+    limn_status status = lm_kv_text(kv, "task", &name);
+    if (status != LIMN_OK)
+        return status;
+    static const limn_task tasks[] = {LIMN_CLASSIFY, LIMN_REGRESS, LIMN_SEARCH};
+    for (size_t i = 0; i < LM_COUNT(tasks); i++)
+        if (strcmp(limn_task_name(tasks[i]), name) == 0) {
+            *task = tasks[i];
+            return LIMN_OK;
+        }
+    return lm_file_bad(kv->ctx, kv->file, "the task '%.40s' is unknown to this limn", name);
+}
+
+static limn_status get_model(limn_context *ctx, const lm_file *file, limn_model **out) {
+    lm_kv kv;
+    const char *name, *version;
+    limn_task task = LIMN_CLASSIFY;
+    int64_t rows, seed;
+    limn_status status = lm_kv_open(ctx, file, "model", STORE_VERSION, &kv);
+    if (status == LIMN_OK)
+        status = lm_kv_text(&kv, "method", &name);
+    if (status == LIMN_OK)
+        status = get_task(&kv, &task);
+    if (status == LIMN_OK)
+        status = lm_kv_int(&kv, "rows", 1, INT64_MAX, &rows);
+    if (status == LIMN_OK)
+        status = lm_kv_int(&kv, "seed", INT64_MIN, INT64_MAX, &seed);
+    if (status == LIMN_OK)
+        status = lm_kv_text(&kv, "written_by", &version);
+    if (status != LIMN_OK)
+        return status;
+    const lm_method *method = lm_method_find(name);
+    if (!method)
+        return lm_fail(ctx, LIMN_E_MODEL,
+                       "%s: its method '%.40s' is unknown to limn %s; use the version that wrote "
+                       "it (%.20s)",
+                       lm_file_name(file), name, limn_version(), version);
+    status = lm_model_new(ctx, method, out);
+    if (status != LIMN_OK)
+        return status;
+    (*out)->schema.task = task;
+    (*out)->rows = (uint64_t)rows;
+    (*out)->seed = (uint64_t)seed;
+    (*out)->written_by = lm_strdup(&ctx->mem, version);
+    return (*out)->written_by ? LIMN_OK : lm_fail_memory(ctx);
+}
+
+static limn_status get_params(limn_context *ctx, const lm_file *file, limn_model *model) {
+    lm_kv kv;
+    const limn_method_info *info = &model->method->info;
+    limn_status status = lm_kv_open(ctx, file, "params", STORE_VERSION, &kv);
+    for (size_t i = 0; i < info->param_count && status == LIMN_OK; i++) {
+        const char *value;
+        char assignment[2 * LM_PARAM_TEXT];
+        status = lm_kv_text(&kv, info->params[i].key, &value);
+        if (status != LIMN_OK)
+            break;
+        snprintf(assignment, sizeof assignment, "%s=%.*s", info->params[i].key, LM_PARAM_TEXT,
+                 value);
+        if (lm_params_set(ctx, &model->params, assignment) != LIMN_OK)
+            status =
+                lm_file_bad(ctx, file, "the parameter %s is not possible", info->params[i].key);
+    }
+    return status;
+}
+
+static limn_status get_names(const lm_kv *kv, lm_schema *schema) {
+    lm_texts texts;
+    limn_status status = lm_kv_texts(kv, "feature_names", &texts);
+    if (status != LIMN_OK)
+        return status;
+    if (texts.left != schema->features)
+        return lm_file_bad(kv->ctx, kv->file, "%zu names for %zu features", texts.left,
+                           schema->features);
+    schema->feature_names = lm_alloc_zero(schema->mem, schema->features, sizeof(char *));
+    if (!schema->feature_names)
+        return lm_fail_memory(kv->ctx);
+    for (size_t j = 0; j < schema->features; j++) {
+        schema->feature_names[j] = lm_strdup(schema->mem, lm_texts_next(&texts));
+        if (!schema->feature_names[j])
+            return lm_fail_memory(kv->ctx);
+    }
+    return LIMN_OK;
+}
+
+static limn_status get_labels(const lm_kv *kv, lm_schema *schema) {
+    lm_texts texts;
+    limn_status status = lm_kv_texts(kv, "labels", &texts);
+    if (status != LIMN_OK)
+        return status;
+    if (schema->task == LIMN_CLASSIFY ? texts.left == 0 : texts.left != 0)
+        return lm_file_bad(kv->ctx, kv->file, "%zu classes for the task %s", texts.left,
+                           limn_task_name(schema->task));
+    for (size_t i = 0; texts.left && status == LIMN_OK; i++) {
+        const char *name = lm_texts_next(&texts);
+        int32_t id;
+        status = lm_labels_add(kv->ctx, &schema->labels, name, strlen(name), &id);
+        if (status == LIMN_OK && (size_t)id != i)
+            status = lm_file_bad(kv->ctx, kv->file, "the class '%.40s' appears twice", name);
+    }
+    return status;
+}
+
+static limn_status get_schema(limn_context *ctx, const lm_file *file, lm_schema *schema) {
+    lm_kv kv;
+    int64_t features = 0, column;
+    const char *name;
+    limn_status status = lm_kv_open(ctx, file, "schema", STORE_VERSION, &kv);
+    if (status == LIMN_OK)
+        status = lm_kv_int(&kv, "features", 1, INT32_MAX, &features);
+    schema->features = (size_t)features;
+    if (status == LIMN_OK && lm_kv_has(&kv, "feature_names"))
+        status = get_names(&kv, schema);
+    if (status == LIMN_OK && lm_kv_has(&kv, "label_name")) {
+        status = lm_kv_text(&kv, "label_name", &name);
+        if (status == LIMN_OK && !(schema->label_name = lm_strdup(schema->mem, name)))
+            status = lm_fail_memory(ctx);
+    }
+    if (status == LIMN_OK && lm_kv_has(&kv, "label_column")) {
+        status = lm_kv_int(&kv, "label_column", 0, INT32_MAX, &column);
+        if (status == LIMN_OK)
+            schema->label_column = (size_t)column;
+    }
+    return status == LIMN_OK ? get_labels(&kv, schema) : status;
+}
+
+static limn_status get_scaling(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
+    limn_status status;
+    double *keep = lm_alloc(&ctx->mem, s->out, sizeof *keep);
+    s->keep = lm_alloc(&ctx->mem, s->out, sizeof *s->keep);
+    s->offset = lm_alloc(&ctx->mem, s->out, sizeof *s->offset);
+    s->factor = lm_alloc(&ctx->mem, s->out, sizeof *s->factor);
+    if (!keep || !s->keep || !s->offset || !s->factor)
+        status = lm_fail_memory(ctx);
+    else
+        status = lm_kv_reals(kv, "keep", s->out, keep);
+    if (status == LIMN_OK)
+        status = lm_kv_reals(kv, "offset", s->out, s->offset);
+    if (status == LIMN_OK)
+        status = lm_kv_reals(kv, "factor", s->out, s->factor);
+    for (size_t j = 0; j < s->out && status == LIMN_OK; j++) {
+        bool ascending = j == 0 || keep[j] > keep[j - 1];
+        if (!(keep[j] >= 0 && keep[j] < (double)s->in && keep[j] == floor(keep[j]) && ascending))
+            status = lm_file_bad(ctx, kv->file, "scaled feature %zu does not exist", j + 1);
+        else
+            s->keep[j] = (uint32_t)keep[j];
+    }
+    lm_free(&ctx->mem, keep);
+    return status;
+}
+
+static limn_status get_scaler(limn_context *ctx, const lm_file *file, limn_model *model) {
+    static const limn_scale kinds[] = {LIMN_SCALE_NONE, LIMN_SCALE_MINMAX, LIMN_SCALE_ZSCORE};
+    lm_scaler *s = &model->scaler;
+    lm_kv kv;
+    const char *name = "";
+    int64_t out = 0;
+    size_t kind = 0;
+    limn_status status = lm_kv_open(ctx, file, "scaler", STORE_VERSION, &kv);
+    if (status == LIMN_OK)
+        status = lm_kv_text(&kv, "kind", &name);
+    if (status == LIMN_OK)
+        status = lm_kv_int(&kv, "features", 1, (int64_t)model->schema.features, &out);
+    if (status != LIMN_OK)
+        return status;
+    while (kind < LM_COUNT(kinds) && strcmp(limn_scale_name(kinds[kind]), name) != 0)
+        kind++;
+    s->in = model->schema.features;
+    s->out = (size_t)out;
+    if (kind == LM_COUNT(kinds) || (kinds[kind] == LIMN_SCALE_NONE && s->in != s->out))
+        return lm_file_bad(ctx, file, "the scaling '%.40s' of %zu features is not possible", name,
+                           s->out);
+    s->kind = kinds[kind];
+    return s->kind == LIMN_SCALE_NONE ? LIMN_OK : get_scaling(ctx, &kv, s);
+}
+
+static limn_status get_body(limn_context *ctx, const lm_file *file, limn_model *model) {
+    lm_shape shape = {.task = model->schema.task,
+                      .d = model->scaler.out,
+                      .classes = model->schema.labels.count,
+                      .rows = model->rows};
+    return model->method->load(ctx, file, &shape, &model->params, &model->body);
+}
+
+limn_status lm_model_load(limn_context *ctx, lm_file *file, limn_model **out) {
+    limn_model *model = NULL;
+    *out = NULL;
+    limn_status status = get_model(ctx, file, &model);
+    if (status == LIMN_OK)
+        status = get_params(ctx, file, model);
+    if (status == LIMN_OK)
+        status = get_schema(ctx, file, &model->schema);
+    if (status == LIMN_OK)
+        status = get_scaler(ctx, file, model);
+    if (status == LIMN_OK)
+        status = get_body(ctx, file, model);
+    if (status != LIMN_OK) {
+        limn_model_free(model);
+        lm_file_close(file);
+        return status;
+    }
+    model->file = file;
+    model->bytes = lm_file_size(file);
+    model->method->stats(model->body, &model->stats);
+    *out = model;
+    return LIMN_OK;
+}

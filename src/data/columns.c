@@ -1,0 +1,405 @@
+/* columns.c: header, label and feature rules of tables with columns.
+ *
+ * Training: the file decides. With match (prediction): columns are found by name when the file has
+ * a header and the model has names, else by place; the header is told from the first row alone, so
+ * that a stream can be answered line by line. */
+#include "data/columns.h"
+
+#include "data/number.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- cells ---- */
+
+void lm_cells_init(lm_cells *cells, const limn_allocator *mem) {
+    *cells = (lm_cells){.text.mem = mem, .starts.mem = mem};
+}
+
+void lm_cells_free(lm_cells *cells) {
+    lm_buffer_free(&cells->text);
+    lm_buffer_free(&cells->starts);
+    cells->count = 0;
+}
+
+bool lm_cells_add(lm_cells *cells, const char *text, size_t length) {
+    size_t start = cells->text.size;
+    if (!lm_buffer_append(&cells->starts, &start, sizeof start) ||
+        !lm_buffer_append(&cells->text, text, length) || !lm_buffer_append(&cells->text, "", 1))
+        return false;
+    cells->count++;
+    return true;
+}
+
+const char *lm_cells_at(const lm_cells *cells, size_t index) {
+    size_t start;
+    memcpy(&start, cells->starts.data + index * sizeof start, sizeof start);
+    return (const char *)cells->text.data + start;
+}
+
+static lm_cell_kind cell_kind(const lm_cells *cells, size_t index) {
+    float value;
+    const char *text = lm_cells_at(cells, index);
+    lm_cell_kind kind = lm_cell_classify(text, strlen(text), &value);
+    return kind == LM_CELL_INFINITE ? LM_CELL_NUMBER : kind; /* no header is called "inf" */
+}
+
+/* ---- lists of names in sentences ---- */
+
+typedef struct name_list {
+    size_t used, count;
+    char text[600];
+} name_list;
+
+enum { LISTED_NAMES = 10 };
+
+static void list_add(name_list *list, const char *name) {
+    char shown[48];
+    if (list->count > LISTED_NAMES)
+        return;
+    const char *text = list->count < LISTED_NAMES ? lm_quote(name, strlen(name), shown) : "...";
+    const char *gap = list->count ? ", " : "";
+    size_t gap_size = strlen(gap), size = strlen(text);
+    memcpy(list->text + list->used, gap, gap_size);
+    memcpy(list->text + list->used + gap_size, text, size + 1);
+    list->used += gap_size + size;
+    list->count++;
+}
+
+/* ---- matching by name ---- */
+
+typedef struct named {
+    const char *name;
+    size_t index;
+} named;
+
+static int by_name(const void *a, const void *b) {
+    const named *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+/* Gives each column the feature of its name, the others LM_ROLE_SKIP; the k-th column of a name is
+ * the k-th feature of that name. *matched: features that were found. */
+static limn_status match_names(limn_context *ctx, const lm_cells *cells, size_t except,
+                               const lm_schema *match, uint32_t *role, size_t *matched) {
+    size_t count = 0, d = match->features;
+    named *columns = lm_alloc(&ctx->mem, cells->count, sizeof *columns);
+    named *features = lm_alloc(&ctx->mem, d, sizeof *features);
+    limn_status status = columns && features ? LIMN_OK : lm_fail_memory(ctx);
+    *matched = 0;
+    if (status != LIMN_OK)
+        goto done;
+    for (size_t c = 0; c < cells->count; c++) {
+        role[c] = LM_ROLE_SKIP;
+        if (c != except)
+            columns[count++] = (named){lm_cells_at(cells, c), c};
+    }
+    for (size_t j = 0; j < d; j++)
+        features[j] = (named){match->feature_names[j], j};
+    qsort(columns, count, sizeof *columns, by_name);
+    qsort(features, d, sizeof *features, by_name);
+    for (size_t c = 0, j = 0; c < count && j < d;) {
+        int order = strcmp(columns[c].name, features[j].name);
+        if (order == 0) {
+            role[columns[c].index] = (uint32_t)features[j].index;
+            ++*matched;
+        }
+        c += order <= 0;
+        j += order >= 0;
+    }
+done:
+    lm_free(&ctx->mem, columns);
+    lm_free(&ctx->mem, features);
+    return status;
+}
+
+/* ---- header ---- */
+
+static bool header_from_two_rows(const lm_cells *first, const lm_cells *second) {
+    bool text = false, number = false;
+    for (size_t c = 0; c < first->count; c++) {
+        lm_cell_kind kind = cell_kind(first, c);
+        text = text || *lm_cells_at(first, c);
+        number = number || kind == LM_CELL_NUMBER;
+        if (kind == LM_CELL_TEXT && second && c < second->count &&
+            cell_kind(second, c) == LM_CELL_NUMBER)
+            return true;
+    }
+    return text && !number;
+}
+
+/* A cell that is a name of the model makes a header. Names may look like numbers ("0", "1", ...),
+ * and then so does a row of data: such names count only when they are all there, and nothing else.
+ */
+static limn_status header_from_names(limn_context *ctx, const lm_cells *first,
+                                     const lm_schema *match, bool *header) {
+    size_t matched, known = 0;
+    uint32_t *role = lm_alloc(&ctx->mem, first->count, sizeof *role);
+    if (!role)
+        return lm_fail_memory(ctx);
+    limn_status status = match_names(ctx, first, LM_NO_COLUMN, match, role, &matched);
+    *header = false;
+    for (size_t c = 0; status == LIMN_OK && c < first->count; c++) {
+        const char *text = lm_cells_at(first, c);
+        if (role[c] == LM_ROLE_SKIP && (!match->label_name || strcmp(text, match->label_name) != 0))
+            continue;
+        known++;
+        *header = *header || cell_kind(first, c) != LM_CELL_NUMBER;
+    }
+    if (status == LIMN_OK && matched == match->features && matched >= 2 && known == first->count)
+        *header = true;
+    lm_free(&ctx->mem, role);
+    return status;
+}
+
+limn_status lm_columns_header(limn_context *ctx, const lm_column_request *request, bool *header) {
+    const lm_cells *first = request->first;
+    *header = request->options->header == LIMN_HEADER_YES;
+    if (request->options->header != LIMN_HEADER_AUTO)
+        return LIMN_OK;
+    if (!request->match) {
+        *header = header_from_two_rows(first, request->second);
+        return LIMN_OK;
+    }
+    bool number = false;
+    for (size_t c = 0; c < first->count && !number; c++)
+        number = cell_kind(first, c) == LM_CELL_NUMBER;
+    *header = !number;
+    if (number && request->match->feature_names)
+        return header_from_names(ctx, first, request->match, header);
+    return LIMN_OK;
+}
+
+/* ---- the label ---- */
+
+static size_t find_name(const lm_cells *header, const char *name) {
+    for (size_t c = 0; c < header->count; c++)
+        if (strcmp(lm_cells_at(header, c), name) == 0)
+            return c;
+    return LM_NO_COLUMN;
+}
+
+/* label, class, target or y among the columns that role leaves free (all when role is NULL). */
+static size_t find_default(const lm_cells *header, const uint32_t *role) {
+    static const char *const names[] = {"label", "class", "target", "y"};
+    for (size_t i = 0; i < LM_COUNT(names); i++)
+        for (size_t c = 0; c < header->count; c++)
+            if ((!role || role[c] == LM_ROLE_SKIP) &&
+                strcasecmp(lm_cells_at(header, c), names[i]) == 0)
+                return c;
+    return LM_NO_COLUMN;
+}
+
+static limn_status unknown_label(limn_context *ctx, const lm_column_request *request, bool header) {
+    char shown[48];
+    const char *label = request->options->label;
+    lm_quote(label, strlen(label), shown);
+    if (!header)
+        return lm_fail(ctx, LIMN_E_DATA,
+                       "%s: no column is named '%s', for the file has no header; give the number "
+                       "of the label's column, first or last",
+                       request->file, shown);
+    name_list list = {0};
+    for (size_t c = 0; c < request->first->count; c++)
+        list_add(&list, lm_cells_at(request->first, c));
+    return lm_fail(ctx, LIMN_E_DATA, "%s: no column is named '%s'; the columns are %s",
+                   request->file, shown, list.text);
+}
+
+/* The column that options->label names: NAME, first, last or a number from 1. */
+static limn_status explicit_label(limn_context *ctx, const lm_column_request *request, bool header,
+                                  size_t *column) {
+    const char *label = request->options->label;
+    size_t count = request->first->count, number = 0;
+    *column = header ? find_name(request->first, label) : LM_NO_COLUMN;
+    if (*column != LM_NO_COLUMN)
+        return LIMN_OK;
+    if (strcmp(label, "first") == 0 || strcmp(label, "last") == 0) {
+        *column = *label == 'f' ? 0 : count - 1;
+        return LIMN_OK;
+    }
+    size_t length = strspn(label, "0123456789");
+    if (length == 0 || label[length])
+        return unknown_label(ctx, request, header);
+    for (size_t i = 0; i < length && number <= count; i++)
+        number = number * 10 + (size_t)(label[i] - '0');
+    if (number < 1 || number > count)
+        return lm_fail(ctx, LIMN_E_DATA, "%s: the label should be column %.20s, but there %s %zu",
+                       request->file, label, count == 1 ? "is only" : "are", count);
+    *column = number - 1;
+    return LIMN_OK;
+}
+
+/* ---- roles ---- */
+
+static void set_label(lm_columns *columns, size_t column, limn_task task) {
+    if (column == LM_NO_COLUMN)
+        return;
+    columns->has_label = task != LIMN_SEARCH;
+    columns->role[column] = columns->has_label ? LM_ROLE_LABEL : LM_ROLE_SKIP;
+}
+
+/* Features in the order of their columns. */
+static void number_features(lm_columns *columns, size_t label, limn_task task) {
+    uint32_t feature = 0;
+    for (size_t c = 0; c < columns->count; c++)
+        if (c != label)
+            columns->role[c] = feature++;
+    set_label(columns, label, task);
+}
+
+static limn_status keep_names(limn_context *ctx, const lm_cells *header, size_t label,
+                              lm_schema *schema) {
+    schema->feature_names = lm_alloc_zero(schema->mem, schema->features, sizeof(char *));
+    if (!schema->feature_names)
+        return lm_fail_memory(ctx);
+    size_t feature = 0;
+    for (size_t c = 0; c < header->count; c++) {
+        char *name = lm_strdup(schema->mem, lm_cells_at(header, c));
+        if (!name)
+            return lm_fail_memory(ctx);
+        if (c == label)
+            schema->label_name = name;
+        else
+            schema->feature_names[feature++] = name;
+    }
+    return LIMN_OK;
+}
+
+static limn_status resolve_training(limn_context *ctx, const lm_column_request *request,
+                                    bool header, lm_columns *columns, lm_schema *schema) {
+    const limn_read_options *options = request->options;
+    size_t label = LM_NO_COLUMN;
+    if (options->label) {
+        limn_status status = explicit_label(ctx, request, header, &label);
+        if (status != LIMN_OK)
+            return status;
+    } else if (!options->no_label) {
+        label = header ? find_default(request->first, NULL) : LM_NO_COLUMN;
+        if (label == LM_NO_COLUMN && schema->task != LIMN_SEARCH)
+            label = columns->count - 1;
+    }
+    schema->features = columns->count - (label != LM_NO_COLUMN);
+    if (!schema->features)
+        return lm_fail(ctx, LIMN_E_DATA,
+                       "%s: there is one column only, the label; add features or check the "
+                       "separator",
+                       request->file);
+    schema->label_column = label;
+    number_features(columns, label, schema->task);
+    return header ? keep_names(ctx, request->first, label, schema) : LIMN_OK;
+}
+
+static limn_status missing_columns(limn_context *ctx, const lm_column_request *request,
+                                   const lm_columns *columns, size_t count) {
+    const lm_schema *match = request->match;
+    name_list list = {0};
+    bool *found = lm_alloc_zero(&ctx->mem, match->features, sizeof *found);
+    if (!found)
+        return lm_fail_memory(ctx);
+    for (size_t c = 0; c < columns->count; c++)
+        if (columns->role[c] < LM_ROLE_SKIP)
+            found[columns->role[c]] = true;
+    for (size_t j = 0; j < match->features; j++)
+        if (!found[j])
+            list_add(&list, match->feature_names[j]);
+    lm_free(&ctx->mem, found);
+    return lm_fail(ctx, LIMN_E_DATA, "%s: %zu column%s of the model %s missing: %s", request->file,
+                   count, count == 1 ? "" : "s", count == 1 ? "is" : "are", list.text);
+}
+
+static void warn_of_extra(limn_context *ctx, const lm_column_request *request,
+                          const lm_columns *columns, size_t label) {
+    name_list list = {0};
+    size_t extra = 0;
+    for (size_t c = 0; c < columns->count; c++)
+        if (columns->role[c] == LM_ROLE_SKIP && c != label) {
+            extra++;
+            list_add(&list, lm_cells_at(request->first, c));
+        }
+    if (extra)
+        lm_warn(ctx, "%s: %zu column%s that the model does not know %s ignored: %s", request->file,
+                extra, extra == 1 ? "" : "s", extra == 1 ? "is" : "are", list.text);
+}
+
+static limn_status resolve_by_name(limn_context *ctx, const lm_column_request *request,
+                                   lm_columns *columns) {
+    const lm_schema *match = request->match;
+    const lm_cells *header = request->first;
+    size_t label = LM_NO_COLUMN, matched;
+    limn_status status = LIMN_OK;
+    if (request->options->label)
+        status = explicit_label(ctx, request, true, &label);
+    if (status == LIMN_OK)
+        status = match_names(ctx, header, label, match, columns->role, &matched);
+    if (status != LIMN_OK)
+        return status;
+    if (matched < match->features)
+        return missing_columns(ctx, request, columns, match->features - matched);
+    if (label == LM_NO_COLUMN && !request->options->no_label) {
+        for (size_t c = 0; match->label_name && c < columns->count && label == LM_NO_COLUMN; c++)
+            if (columns->role[c] == LM_ROLE_SKIP &&
+                strcmp(lm_cells_at(header, c), match->label_name) == 0)
+                label = c;
+        if (label == LM_NO_COLUMN)
+            label = find_default(header, columns->role);
+    }
+    set_label(columns, label, match->task);
+    warn_of_extra(ctx, request, columns, label);
+    return LIMN_OK;
+}
+
+static limn_status wrong_count(limn_context *ctx, const lm_column_request *request, size_t count) {
+    size_t d = request->match->features;
+    const char *file = request->file, *plural = count == 1 ? "" : "s";
+    if (request->options->no_label)
+        return lm_fail(ctx, LIMN_E_DATA, "%s: %zu column%s, but the model has %zu feature%s", file,
+                       count, plural, d, d == 1 ? "" : "s");
+    if (request->options->label)
+        return lm_fail(ctx, LIMN_E_DATA,
+                       "%s: %zu column%s, but the model has %zu feature%s, which with the label "
+                       "makes %zu",
+                       file, count, plural, d, d == 1 ? "" : "s", d + 1);
+    return lm_fail(ctx, LIMN_E_DATA,
+                   "%s: %zu column%s, but the model has %zu feature%s: %zu columns without a label "
+                   "or %zu with one are expected",
+                   file, count, plural, d, d == 1 ? "" : "s", d, d + 1);
+}
+
+static limn_status resolve_by_place(limn_context *ctx, const lm_column_request *request,
+                                    bool header, lm_columns *columns) {
+    const limn_read_options *options = request->options;
+    const lm_schema *match = request->match;
+    size_t label = LM_NO_COLUMN;
+    bool with_label = columns->count == match->features + 1 && !options->no_label;
+    if (!with_label && (columns->count != match->features || options->label))
+        return wrong_count(ctx, request, columns->count);
+    if (options->label) {
+        limn_status status = explicit_label(ctx, request, header, &label);
+        if (status != LIMN_OK)
+            return status;
+    } else if (with_label) {
+        label = match->label_column < columns->count ? match->label_column : columns->count - 1;
+    }
+    number_features(columns, label, match->task);
+    return LIMN_OK;
+}
+
+limn_status lm_columns_resolve(limn_context *ctx, const lm_column_request *request, bool header,
+                               lm_columns *columns, lm_schema *schema) {
+    columns->count = request->first->count;
+    columns->has_label = false;
+    if (columns->count >= LM_ROLE_SKIP)
+        return lm_fail(ctx, LIMN_E_DATA, "%s: %zu columns are too many", request->file,
+                       columns->count);
+    columns->role = lm_alloc(&ctx->mem, columns->count, sizeof *columns->role);
+    if (!columns->role)
+        return lm_fail_memory(ctx);
+    if (!request->match)
+        return resolve_training(ctx, request, header, columns, schema);
+    if (header && request->match->feature_names)
+        return resolve_by_name(ctx, request, columns);
+    return resolve_by_place(ctx, request, header, columns);
+}

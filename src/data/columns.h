@@ -1,0 +1,42 @@
+/* columns.h: which column of a file is which feature, and which is the label. */
+#ifndef LIMN_DATA_COLUMNS_H
+#define LIMN_DATA_COLUMNS_H
+
+#include "data/dataset.h"
+
+/* The cells of one row as text, each ending in a zero byte. */
+typedef struct lm_cells {
+    lm_buffer text;
+    lm_buffer starts; /* size_t each */
+    size_t count;
+} lm_cells;
+
+void lm_cells_init(lm_cells *cells, const limn_allocator *mem);
+void lm_cells_free(lm_cells *cells);
+bool lm_cells_add(lm_cells *cells, const char *text, size_t length); /* false: no memory */
+const char *lm_cells_at(const lm_cells *cells, size_t index);
+
+#define LM_ROLE_LABEL UINT32_MAX
+#define LM_ROLE_SKIP (UINT32_MAX - 1) /* smaller numbers are features */
+
+typedef struct lm_columns {
+    size_t count;
+    uint32_t *role; /* a column's feature number, or one of the two above */
+    bool has_label; /* some role is LM_ROLE_LABEL */
+} lm_columns;
+
+typedef struct lm_column_request {
+    const char *file; /* for sentences */
+    const limn_read_options *options;
+    const lm_schema *match; /* or NULL */
+    const lm_cells *first;  /* the first row */
+    const lm_cells *second; /* the row behind it, or NULL; not used with match */
+} lm_column_request;
+
+/* Whether the first row is a header. */
+limn_status lm_columns_header(limn_context *ctx, const lm_column_request *request, bool *header);
+/* Gives each column its role, and fills in schema (initialised; its task is set). */
+limn_status lm_columns_resolve(limn_context *ctx, const lm_column_request *request, bool header,
+                               lm_columns *columns, lm_schema *schema);
+
+#endif

@@ -1,0 +1,340 @@
+/* dataset.c: the table in memory, its schema, and the public functions that make and show it. */
+#include "data/dataset.h"
+
+#include "data/split.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- names of enumerators ---- */
+
+const char *limn_scale_name(limn_scale scale) {
+    static const char *const names[] = {"auto", "none", "minmax", "zscore"};
+    return (size_t)scale < LM_COUNT(names) ? names[scale] : NULL;
+}
+
+const char *limn_task_name(limn_task task) {
+    static const char *const names[] = {"classify", "regress", "search"};
+    return (size_t)task < LM_COUNT(names) ? names[task] : NULL;
+}
+
+/* ---- schema ---- */
+
+void lm_schema_init(lm_schema *schema, const limn_allocator *mem) {
+    memset(schema, 0, sizeof *schema);
+    schema->mem = mem;
+    schema->label_column = LM_NO_COLUMN;
+    lm_labels_init(&schema->labels, mem);
+}
+
+void lm_schema_free(lm_schema *schema) {
+    if (schema->feature_names)
+        for (size_t i = 0; i < schema->features; i++)
+            lm_free(schema->mem, schema->feature_names[i]);
+    lm_free(schema->mem, schema->feature_names);
+    lm_free(schema->mem, schema->label_name);
+    lm_labels_free(&schema->labels);
+    lm_schema_init(schema, schema->mem);
+}
+
+static bool copy_names(const lm_schema *from, lm_schema *to) {
+    if (from->feature_names) {
+        to->feature_names = lm_alloc_zero(to->mem, to->features, sizeof *to->feature_names);
+        if (!to->feature_names)
+            return false;
+        for (size_t i = 0; i < to->features; i++) {
+            to->feature_names[i] = lm_strdup(to->mem, from->feature_names[i]);
+            if (!to->feature_names[i])
+                return false;
+        }
+    }
+    if (from->label_name) {
+        to->label_name = lm_strdup(to->mem, from->label_name);
+        return to->label_name != NULL;
+    }
+    return true;
+}
+
+limn_status lm_schema_copy(limn_context *ctx, const lm_schema *from, lm_schema *to) {
+    lm_schema_free(to);
+    to->task = from->task;
+    to->features = from->features;
+    to->label_column = from->label_column;
+    limn_status status = copy_names(from, to) ? LIMN_OK : lm_fail_memory(ctx);
+    if (status == LIMN_OK)
+        status = lm_labels_copy(ctx, &from->labels, &to->labels);
+    if (status != LIMN_OK)
+        lm_schema_free(to);
+    return status;
+}
+
+/* ---- making sets ---- */
+
+limn_status lm_data_new(limn_context *ctx, limn_task task, limn_data **out) {
+    *out = NULL;
+    limn_data *data = lm_alloc_zero(&ctx->mem, 1, sizeof *data);
+    if (!data)
+        return lm_fail_memory(ctx);
+    data->mem = ctx->mem;
+    lm_schema_init(&data->schema, &data->mem);
+    data->schema.task = task;
+    *out = data;
+    return LIMN_OK;
+}
+
+void limn_data_free(limn_data *data) {
+    if (!data)
+        return;
+    limn_allocator mem = data->mem;
+    lm_schema_free(&data->schema);
+    lm_free(&mem, data->x);
+    lm_free(&mem, data->label);
+    lm_free(&mem, data->target);
+    lm_free(&mem, data);
+}
+
+limn_status lm_data_take(limn_context *ctx, const limn_data *data, const size_t *rows, size_t count,
+                         limn_data **out) {
+    size_t d = data->schema.features, size = 0;
+    limn_data *part = NULL;
+    *out = NULL;
+    limn_status status = lm_data_new(ctx, data->schema.task, &part);
+    if (status == LIMN_OK)
+        status = lm_schema_copy(ctx, &data->schema, &part->schema);
+    if (status != LIMN_OK)
+        goto done;
+    part->n = count;
+    if (lm_mul(count, d, &size))
+        part->x = lm_alloc(&part->mem, size, sizeof *part->x);
+    if (data->label)
+        part->label = lm_alloc(&part->mem, count, sizeof *part->label);
+    if (data->target)
+        part->target = lm_alloc(&part->mem, count, sizeof *part->target);
+    if (!part->x || (data->label && !part->label) || (data->target && !part->target)) {
+        status = lm_fail_memory(ctx);
+        goto done;
+    }
+    for (size_t i = 0; i < count; i++) {
+        memcpy(part->x + i * d, data->x + rows[i] * d, d * sizeof *part->x);
+        if (part->label)
+            part->label[i] = data->label[rows[i]];
+        if (part->target)
+            part->target[i] = data->target[rows[i]];
+    }
+    *out = part;
+    part = NULL;
+done:
+    limn_data_free(part);
+    return status;
+}
+
+limn_status lm_check_finite(limn_context *ctx, const float *x, size_t n, size_t d,
+                            char *const *names) {
+    for (size_t i = 0; i < n; i++) {
+        const float *row = x + i * d;
+        unsigned bad = 0; /* no branch in the inner loop: it runs before every prediction */
+        for (size_t j = 0; j < d; j++)
+            bad |= !(fabsf(row[j]) <= FLT_MAX);
+        if (!bad)
+            continue;
+        size_t j = 0;
+        while (isfinite(row[j]))
+            j++;
+        char shown[48] = "";
+        if (names)
+            lm_quote(names[j], strlen(names[j]), shown);
+        return lm_fail(ctx, LIMN_E_DATA,
+                       "row %zu, column %zu%s%s%s: the value is %s; fill it or remove the row",
+                       i + 1, j + 1, names ? " (" : "", shown, names ? ")" : "",
+                       isnan(row[j]) ? "NaN" : "infinite");
+    }
+    return LIMN_OK;
+}
+
+/* ---- from memory ---- */
+
+/* A set that holds a checked copy of x. */
+static limn_status from_features(limn_context *ctx, limn_task task, const float *x, size_t n,
+                                 size_t d, limn_data **out) {
+    size_t count, bytes;
+    *out = NULL;
+    if (!x || !d)
+        return lm_fail(ctx, LIMN_E_USAGE, "data needs at least one feature");
+    if (!n)
+        return lm_fail(ctx, LIMN_E_DATA, "no rows");
+    if (!limn_task_name(task))
+        return lm_fail(ctx, LIMN_E_USAGE, "there is no task number %d", (int)task);
+    if (!lm_mul(n, d, &count) || !lm_mul(count, sizeof *x, &bytes) || bytes > ctx->memory_limit)
+        return lm_fail(ctx, LIMN_E_DATA,
+                       "%zu rows of %zu features need more memory than the limit of %llu bytes", n,
+                       d, (unsigned long long)ctx->memory_limit);
+    limn_status status = lm_check_finite(ctx, x, n, d, NULL);
+    if (status != LIMN_OK)
+        return status;
+    limn_data *data;
+    status = lm_data_new(ctx, task, &data);
+    if (status != LIMN_OK)
+        return status;
+    data->n = n;
+    data->schema.features = d;
+    data->x = lm_alloc(&data->mem, count, sizeof *data->x);
+    if (!data->x) {
+        limn_data_free(data);
+        return lm_fail_memory(ctx);
+    }
+    memcpy(data->x, x, bytes);
+    *out = data;
+    return LIMN_OK;
+}
+
+/* Brings the classes into the order that a file would give them. */
+static limn_status sort_classes(limn_context *ctx, limn_data *data) {
+    int32_t *remap = lm_alloc(&ctx->mem, data->schema.labels.count, sizeof *remap);
+    if (!remap)
+        return lm_fail_memory(ctx);
+    limn_status status = lm_labels_sort(ctx, &data->schema.labels, remap);
+    if (status == LIMN_OK)
+        for (size_t i = 0; i < data->n; i++)
+            data->label[i] = remap[data->label[i]];
+    lm_free(&ctx->mem, remap);
+    return status;
+}
+
+static limn_status add_number(limn_context *ctx, lm_labels *labels, double y, int32_t *id) {
+    char text[32];
+    return lm_labels_add(ctx, labels, text, lm_format_double(y + 0.0, text), id);
+}
+
+/* Formatting a double is slow; a small cache by value makes it a cost per class. */
+static limn_status number_classes(limn_context *ctx, limn_data *data, const double *y) {
+    enum { CACHE = 256 };
+    double seen[CACHE];
+    int32_t ids[CACHE];
+    for (size_t i = 0; i < CACHE; i++)
+        seen[i] = NAN;
+    for (size_t i = 0; i < data->n; i++) {
+        uint64_t bits;
+        memcpy(&bits, &y[i], sizeof bits);
+        size_t at = lm_hash(bits, 0, 0) % CACHE;
+        if (seen[at] != y[i]) {
+            limn_status status = add_number(ctx, &data->schema.labels, y[i], &ids[at]);
+            if (status != LIMN_OK)
+                return status;
+            seen[at] = y[i];
+        }
+        data->label[i] = ids[at];
+    }
+    return sort_classes(ctx, data);
+}
+
+static limn_status set_numbers(limn_context *ctx, limn_data *data, const double *y) {
+    for (size_t i = 0; i < data->n; i++)
+        if (!isfinite(y[i]))
+            return lm_fail(ctx, LIMN_E_DATA, "row %zu: the label is %s; fill it or remove the row",
+                           i + 1, isnan(y[i]) ? "NaN" : "infinite");
+    if (data->schema.task == LIMN_CLASSIFY) {
+        data->label = lm_alloc(&data->mem, data->n, sizeof *data->label);
+        return data->label ? number_classes(ctx, data, y) : lm_fail_memory(ctx);
+    }
+    data->target = lm_alloc(&data->mem, data->n, sizeof *data->target);
+    if (!data->target)
+        return lm_fail_memory(ctx);
+    memcpy(data->target, y, data->n * sizeof *y);
+    return LIMN_OK;
+}
+
+limn_status limn_data_from_values(limn_context *context, limn_task task, const float *x, size_t n,
+                                  size_t d, const double *y, limn_data **out) {
+    limn_data *data;
+    *out = NULL;
+    limn_status status = from_features(context, task, x, n, d, &data);
+    if (status != LIMN_OK)
+        return status;
+    if (y && task != LIMN_SEARCH)
+        status = set_numbers(context, data, y);
+    if (status != LIMN_OK) {
+        limn_data_free(data);
+        return status;
+    }
+    *out = data;
+    return LIMN_OK;
+}
+
+static limn_status set_texts(limn_context *ctx, limn_data *data, const char *const *labels) {
+    data->label = lm_alloc(&data->mem, data->n, sizeof *data->label);
+    if (!data->label)
+        return lm_fail_memory(ctx);
+    for (size_t i = 0; i < data->n; i++) {
+        if (!labels[i] || !*labels[i])
+            return lm_fail(ctx, LIMN_E_DATA,
+                           "row %zu: the label is missing; fill it or remove the row", i + 1);
+        limn_status status =
+            lm_labels_add(ctx, &data->schema.labels, labels[i], strlen(labels[i]), &data->label[i]);
+        if (status != LIMN_OK)
+            return status;
+    }
+    return sort_classes(ctx, data);
+}
+
+limn_status limn_data_from_labels(limn_context *context, const float *x, size_t n, size_t d,
+                                  const char *const *labels, limn_data **out) {
+    limn_data *data;
+    *out = NULL;
+    limn_status status = from_features(context, LIMN_CLASSIFY, x, n, d, &data);
+    if (status != LIMN_OK)
+        return status;
+    if (labels)
+        status = set_texts(context, data, labels);
+    if (status != LIMN_OK) {
+        limn_data_free(data);
+        return status;
+    }
+    *out = data;
+    return LIMN_OK;
+}
+
+limn_status limn_data_subsample(limn_context *context, const limn_data *data, double fraction,
+                                limn_data **out) {
+    size_t count = 0;
+    *out = NULL;
+    size_t *rows = lm_alloc(&context->mem, data->n, sizeof *rows);
+    if (!rows)
+        return lm_fail_memory(context);
+    limn_status status =
+        lm_split_sample(context, data->label, data->n, fraction, context->seed, rows, &count);
+    if (status == LIMN_OK)
+        status = lm_data_take(context, data, rows, count, out);
+    lm_free(&context->mem, rows);
+    return status;
+}
+
+/* ---- accessors ---- */
+
+size_t limn_data_rows(const limn_data *data) {
+    return data->n;
+}
+
+size_t limn_data_features(const limn_data *data) {
+    return data->schema.features;
+}
+
+const float *limn_data_values(const limn_data *data) {
+    return data->x;
+}
+
+const int32_t *limn_data_classes(const limn_data *data) {
+    return data->label;
+}
+
+const double *limn_data_targets(const limn_data *data) {
+    return data->target;
+}
+
+size_t limn_data_class_count(const limn_data *data) {
+    return data->schema.labels.count;
+}
+
+const char *limn_data_class_name(const limn_data *data, size_t index) {
+    return index < data->schema.labels.count ? data->schema.labels.names[index] : NULL;
+}

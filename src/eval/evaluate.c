@@ -1,0 +1,199 @@
+/* evaluate.c: runs a model over labelled data and gathers every figure that applies. */
+#include "eval/evaluate.h"
+
+#include "eval/metrics.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { STEP_ROWS = 4096 }; /* rows between two looks at the progress callback */
+
+#define BATCH_SECONDS 0.3 /* shorter runs are repeated, the best counts */
+
+typedef struct run {
+    limn_context *ctx;
+    const limn_model *model;
+    const limn_data *data;
+    limn_predictor *batch, *single;
+    int32_t *classes;
+    double *values;
+} run;
+
+void limn_eval_options_init(limn_eval_options *options) {
+    *options = (limn_eval_options){.measure_speed = 1, .latency_seconds = 2, .threads = 1};
+}
+
+void limn_evaluation_free(limn_evaluation *evaluation) {
+    if (evaluation && evaluation->confusion) {
+        lm_free(&evaluation->allocator, evaluation->confusion);
+        evaluation->confusion = NULL;
+    }
+}
+
+static limn_status answer_rows(run *r, limn_predictor *predictor, size_t first, size_t n) {
+    lm_query query = {.x = r->data->x + first * r->data->schema.features, .n = n};
+    if (r->classes)
+        query.classes = r->classes + first;
+    else
+        query.values = r->values + first;
+    return lm_predictor_run(predictor, &query);
+}
+
+static limn_status single_call(void *user, size_t row) {
+    run *r = user;
+    return answer_rows(r, r->single, row, 1);
+}
+
+static limn_status answer_all(run *r, double *seconds) {
+    double start = lm_clock();
+    size_t n = r->data->n;
+    for (size_t first = 0; first < n; first += STEP_ROWS) {
+        size_t count = n - first < STEP_ROWS ? n - first : STEP_ROWS;
+        limn_status status = answer_rows(r, r->batch, first, count);
+        if (status == LIMN_OK)
+            status = lm_progress(r->ctx, "predicting", first + count, n,
+                                 (double)(first + count) / (double)n);
+        if (status != LIMN_OK)
+            return status;
+    }
+    *seconds = lm_clock() - start;
+    return LIMN_OK;
+}
+
+static limn_status measure_speed(run *r, const limn_eval_options *options, double first_pass,
+                                 limn_evaluation *out) {
+    double best = first_pass, total = first_pass;
+    limn_status status = LIMN_OK;
+    while (total < BATCH_SECONDS && status == LIMN_OK) {
+        double seconds = 0;
+        status = answer_all(r, &seconds);
+        best = seconds < best ? seconds : best;
+        total += seconds > 1e-6 ? seconds : 1e-6;
+    }
+    lm_timing timing = {(double)NAN, (double)NAN, 0};
+    if (status == LIMN_OK)
+        status = lm_latency(r->ctx, r->data->n, options->latency_seconds, single_call, r, &timing);
+    out->batch_rows_per_s = (double)r->data->n / (best > 1e-9 ? best : 1e-9);
+    out->latency_us_p50 = timing.p50_us;
+    out->latency_us_p99 = timing.p99_us;
+    out->latency_rows = timing.rows;
+    return status;
+}
+
+static limn_status judge_proba(run *r, limn_evaluation *out) {
+    const limn_data *data = r->data;
+    size_t classes = r->model->schema.labels.count, count;
+    double *p = NULL;
+    if (!lm_mul(data->n, classes, &count) || !(p = lm_alloc(&r->ctx->mem, count, sizeof *p)))
+        return lm_fail_memory(r->ctx);
+    lm_query query = {.x = data->x, .n = data->n, .proba = p};
+    limn_status status = lm_predictor_run(r->batch, &query);
+    if (status == LIMN_OK) {
+        out->log_loss = lm_log_loss(data->label, p, data->n, classes);
+        out->brier = lm_brier(data->label, p, data->n, classes);
+        out->ece = lm_ece(data->label, p, data->n, classes);
+    }
+    lm_free(&r->ctx->mem, p);
+    return status;
+}
+
+static limn_status judge_classes(run *r, limn_evaluation *out) {
+    const limn_data *data = r->data;
+    size_t k = data->schema.labels.count, cells;
+    if (!lm_mul(k, k, &cells) ||
+        !(out->confusion = lm_alloc(&r->ctx->mem, cells, sizeof *out->confusion)))
+        return lm_fail_memory(r->ctx);
+    out->classes = k;
+    lm_confusion(data->label, r->classes, data->n, k, out->confusion);
+    out->accuracy = lm_accuracy(out->confusion, k);
+    out->error = 1 - out->accuracy;
+    out->balanced_accuracy = lm_balanced_accuracy(out->confusion, k);
+    out->uncertainty_coefficient = lm_uncertainty_coefficient(out->confusion, k);
+    return r->model->method->proba ? judge_proba(r, out) : LIMN_OK;
+}
+
+static void judge_values(run *r, limn_evaluation *out) {
+    const limn_data *data = r->data;
+    out->mae = lm_mae(data->target, r->values, data->n);
+    out->rmse = lm_rmse(data->target, r->values, data->n);
+    out->r2 = lm_r2(data->target, r->values, data->n);
+}
+
+static limn_status check(limn_context *ctx, const limn_model *model, const limn_data *data) {
+    limn_task task = model->schema.task;
+    if (task == LIMN_SEARCH)
+        return lm_fail(ctx, LIMN_E_USAGE, "a search model has no labels to be judged by");
+    if (data->n == 0 || (task == LIMN_CLASSIFY && !data->label) ||
+        (task == LIMN_REGRESS && !data->target))
+        return lm_fail(ctx, LIMN_E_DATA,
+                       "the data has no labels to judge the answers by; name the label column");
+    if (data->schema.features != model->schema.features ||
+        data->schema.labels.count < model->schema.labels.count)
+        return lm_fail(ctx, LIMN_E_USAGE, "the data was not read to match the model");
+    return LIMN_OK;
+}
+
+static limn_status prepare(run *r, const limn_eval_options *options) {
+    limn_predictor_options many = {.threads = options->threads};
+    size_t n = r->data->n;
+    limn_status status = limn_predictor_new(r->ctx, r->model, &many, &r->batch);
+    if (status == LIMN_OK)
+        status = limn_predictor_new(r->ctx, r->model, NULL, &r->single);
+    if (status != LIMN_OK)
+        return status;
+    if (r->model->schema.task == LIMN_CLASSIFY)
+        r->classes = lm_alloc(&r->ctx->mem, n, sizeof *r->classes);
+    else
+        r->values = lm_alloc(&r->ctx->mem, n, sizeof *r->values);
+    return r->classes || r->values ? LIMN_OK : lm_fail_memory(r->ctx);
+}
+
+static limn_evaluation no_figures(limn_context *ctx, size_t n) {
+    double none = (double)NAN;
+    return (limn_evaluation){.n = n,
+                             .accuracy = none,
+                             .error = none,
+                             .balanced_accuracy = none,
+                             .uncertainty_coefficient = none,
+                             .log_loss = none,
+                             .brier = none,
+                             .ece = none,
+                             .mae = none,
+                             .rmse = none,
+                             .r2 = none,
+                             .latency_us_p50 = none,
+                             .latency_us_p99 = none,
+                             .batch_rows_per_s = none,
+                             .allocator = ctx->mem};
+}
+
+limn_status limn_evaluate(limn_context *context, const limn_model *model, const limn_data *data,
+                          const limn_eval_options *options, limn_evaluation *out) {
+    limn_eval_options defaults;
+    limn_eval_options_init(&defaults);
+    if (!options)
+        options = &defaults;
+    run r = {.ctx = context, .model = model, .data = data};
+    double seconds = 0;
+    limn_evaluation result = no_figures(context, data->n);
+    limn_status status = check(context, model, data);
+    if (status == LIMN_OK)
+        status = prepare(&r, options);
+    if (status == LIMN_OK)
+        status = answer_all(&r, &seconds);
+    if (status == LIMN_OK && r.classes)
+        status = judge_classes(&r, &result);
+    else if (status == LIMN_OK)
+        judge_values(&r, &result);
+    if (status == LIMN_OK && options->measure_speed)
+        status = measure_speed(&r, options, seconds, &result);
+    limn_predictor_free(r.batch);
+    limn_predictor_free(r.single);
+    lm_free(&context->mem, r.classes);
+    lm_free(&context->mem, r.values);
+    if (status != LIMN_OK)
+        limn_evaluation_free(&result);
+    else
+        *out = result;
+    return status;
+}

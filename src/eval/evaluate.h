@@ -1,0 +1,23 @@
+/* evaluate.h: how well and how fast a model answers. */
+#ifndef LIMN_EVAL_EVALUATE_H
+#define LIMN_EVAL_EVALUATE_H
+
+#include "classifier/classifier.h"
+
+/* A monotonic clock in seconds. */
+double lm_clock(void);
+
+typedef struct lm_timing {
+    double p50_us, p99_us;
+    size_t rows; /* measured */
+} lm_timing;
+
+/* Latency as the project defines it: for each row the best of 5 single calls, in process, one
+ * thread, warm, scaling included; median and 99th percentile over rows. When all rows would take
+ * longer than seconds, evenly spaced ones are measured, at least 20 of them. call runs the
+ * single query of one row. */
+typedef limn_status (*lm_single_call)(void *user, size_t row);
+limn_status lm_latency(limn_context *ctx, size_t n, double seconds, lm_single_call call, void *user,
+                       lm_timing *out);
+
+#endif

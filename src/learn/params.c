@@ -1,0 +1,125 @@
+/* params.c: parsing and range checks of method parameters, all driven by the method's table. */
+#include "learn/params.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static size_t find_key(const limn_method_info *method, const char *key, size_t length) {
+    for (size_t i = 0; i < method->param_count; i++)
+        if (strlen(method->params[i].key) == length &&
+            memcmp(method->params[i].key, key, length) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+/* The place of text in "a|b|c", or -1. */
+static int find_choice(const char *choices, const char *text) {
+    size_t length = strlen(text);
+    for (int place = 0; *choices; place++) {
+        size_t span = strcspn(choices, "|");
+        if (span == length && memcmp(choices, text, length) == 0)
+            return place;
+        choices += span;
+        choices += *choices == '|';
+    }
+    return -1;
+}
+
+/* What param accepts, for error sentences. */
+static const char *describe_range(const limn_param *param, char *out, size_t size) {
+    const char *or_auto = param->can_be_auto ? " or auto" : "";
+    if (param->type == LIMN_PARAM_CHOICE)
+        snprintf(out, size, "one of %s%s", param->choices, or_auto);
+    else
+        snprintf(out, size, "%s from %.10g to %.10g%s",
+                 param->type == LIMN_PARAM_INT ? "a whole number" : "a number", param->min,
+                 param->max, or_auto);
+    return out;
+}
+
+static bool parse_value(const limn_param *param, const char *text, lm_param_value *value) {
+    memset(value, 0, sizeof *value);
+    if (strlen(text) >= sizeof value->text)
+        return false;
+    memcpy(value->text, text, strlen(text) + 1);
+    if (param->can_be_auto && strcmp(text, "auto") == 0) {
+        value->is_auto = true;
+        return true;
+    }
+    if (param->type == LIMN_PARAM_CHOICE) {
+        value->integer = find_choice(param->choices, text);
+        return value->integer >= 0;
+    }
+    if (!lm_parse_double(text, strlen(text), &value->real) || !isfinite(value->real))
+        return false;
+    if (value->real < param->min || value->real > param->max)
+        return false;
+    if (param->type == LIMN_PARAM_INT) {
+        if (value->real != floor(value->real) || fabs(value->real) > 9007199254740992.0)
+            return false;
+        value->integer = (int64_t)value->real;
+        snprintf(value->text, sizeof value->text, "%lld", (long long)value->integer);
+    }
+    return true;
+}
+
+void lm_params_init(const limn_method_info *method, lm_params *params) {
+    memset(params, 0, sizeof *params);
+    params->method = method;
+    for (size_t i = 0; i < method->param_count && i < LM_PARAMS_MAX; i++)
+        parse_value(&method->params[i], method->params[i].default_value, &params->values[i]);
+}
+
+static limn_status fail_unknown(limn_context *ctx, const limn_method_info *method, const char *key,
+                                size_t length) {
+    char quoted[48], known[512] = "";
+    for (size_t i = 0; i < method->param_count; i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", method->params[i].key);
+    }
+    return lm_fail(ctx, LIMN_E_USAGE, "%s has no parameter '%s'; it has %s", method->name,
+                   lm_quote(key, length, quoted), method->param_count ? known : "none");
+}
+
+limn_status lm_params_set(limn_context *ctx, lm_params *params, const char *assignment) {
+    char quoted[48], range[256];
+    const char *equals = strchr(assignment, '=');
+    if (!equals)
+        return lm_fail(ctx, LIMN_E_USAGE, "parameter '%s' has no value; write key=value",
+                       lm_quote(assignment, strlen(assignment), quoted));
+    size_t length = (size_t)(equals - assignment);
+    size_t place = find_key(params->method, assignment, length);
+    if (place == SIZE_MAX)
+        return fail_unknown(ctx, params->method, assignment, length);
+    const limn_param *param = &params->method->params[place];
+    lm_param_value value;
+    if (!parse_value(param, equals + 1, &value))
+        return lm_fail(ctx, LIMN_E_USAGE, "%s: %s cannot be '%s'; it is %s", params->method->name,
+                       param->key, lm_quote(equals + 1, strlen(equals + 1), quoted),
+                       describe_range(param, range, sizeof range));
+    params->values[place] = value;
+    return LIMN_OK;
+}
+
+static const lm_param_value *value_of(const lm_params *params, const char *key) {
+    static const lm_param_value none;
+    size_t place = find_key(params->method, key, strlen(key));
+    return place == SIZE_MAX ? &none : &params->values[place];
+}
+
+bool lm_param_is_auto(const lm_params *params, const char *key) {
+    return value_of(params, key)->is_auto;
+}
+
+int64_t lm_param_int(const lm_params *params, const char *key) {
+    return value_of(params, key)->integer;
+}
+
+double lm_param_real(const lm_params *params, const char *key) {
+    return value_of(params, key)->real;
+}
+
+int lm_param_choice(const lm_params *params, const char *key) {
+    return (int)value_of(params, key)->integer;
+}

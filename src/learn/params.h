@@ -1,0 +1,33 @@
+/* params.h: the values of a method's parameter table, parsed once and asked by key. */
+#ifndef LIMN_LEARN_PARAMS_H
+#define LIMN_LEARN_PARAMS_H
+
+#include "base/base.h"
+
+enum { LM_PARAMS_MAX = 32, LM_PARAM_TEXT = 64 };
+
+typedef struct lm_param_value {
+    bool is_auto;
+    double real;              /* INT and REAL */
+    int64_t integer;          /* INT: the value; CHOICE: the place in the list of choices */
+    char text[LM_PARAM_TEXT]; /* as shown and stored */
+} lm_param_value;
+
+typedef struct lm_params {
+    const limn_method_info *method;
+    lm_param_value values[LM_PARAMS_MAX]; /* method->param_count of them */
+} lm_params;
+
+/* All defaults. */
+void lm_params_init(const limn_method_info *method, lm_params *params);
+/* One "key=value"; LIMN_E_USAGE with a sentence that names what is allowed. */
+limn_status lm_params_set(limn_context *ctx, lm_params *params, const char *assignment);
+
+/* Asking for a key that is not in the table is a programming error: it gives 0. */
+bool lm_param_is_auto(const lm_params *params, const char *key);
+int64_t lm_param_int(const lm_params *params, const char *key);
+double lm_param_real(const lm_params *params, const char *key);
+/* The place of the value in "a|b|c": 0, 1, 2. */
+int lm_param_choice(const lm_params *params, const char *key);
+
+#endif

@@ -1,0 +1,84 @@
+/* method.h: the contract that a method implements: one static table.
+ *
+ * To add a method: a folder src/methods/<name>/ with train.c, query.c, io.c and method.c (the
+ * table), one line in src/registry.c, its files in src/meson.build, docs/methods/<name>.md and its
+ * tests. The contract tests run over it by themselves.
+ *
+ * A method sees classes 0..classes-1 and scaled float32 rows, all finite. Its model is immutable
+ * while predicting. The query functions cannot fail: whatever could go wrong is refused when the
+ * model is trained or loaded. They allocate nothing, lock nothing, print nothing.
+ *
+ * A NULL function means "not supported", and info.capabilities says the same. */
+#ifndef LIMN_METHOD_H
+#define LIMN_METHOD_H
+
+#include "base/base.h"
+#include "learn/params.h"
+#include "model/container.h"
+
+/* What a method is trained on. Borrowed: copy what the model keeps. */
+typedef struct lm_train_set {
+    limn_task task;
+    size_t n, d;
+    size_t classes;       /* classify: at least 1 */
+    const float *x;       /* n x d */
+    const int32_t *label; /* classify: n of 0..classes-1 */
+    const double *target; /* regress: n, finite */
+} lm_train_set;
+
+/* What the file has already proved when a method loads its part. */
+typedef struct lm_shape {
+    limn_task task;
+    size_t d;
+    size_t classes;
+    uint64_t rows; /* trained on */
+} lm_shape;
+
+enum { LM_STATS_MAX = 16 };
+
+/* Figures that do not depend on the machine. */
+typedef struct lm_stats {
+    double touched_vectors, touched_bytes; /* by one query, mean */
+    size_t count;
+    struct {
+        const char *name; /* static text */
+        double value;
+    } list[LM_STATS_MAX];
+} lm_stats;
+
+/* The most rows that a query function is given at once. */
+enum { LM_BATCH = 256 };
+
+typedef struct lm_method {
+    limn_method_info info;
+
+    /* Training reports progress (which may cancel it) and is deterministic in ctx->seed, whatever
+     * ctx->threads is. On failure *model stays NULL. */
+    limn_status (*train)(limn_context *ctx, const lm_train_set *set, const lm_params *params,
+                         void **model);
+    void (*destroy)(const limn_allocator *mem, void *model);
+
+    /* Sections are named "<method>.<part>" and carry the method's file version. The writer borrows
+     * from the model. */
+    limn_status (*save)(limn_context *ctx, const void *model, lm_writer *writer);
+    /* May point into file, which outlives the model. Every index is validated. */
+    limn_status (*load)(limn_context *ctx, const lm_file *file, const lm_shape *shape,
+                        const lm_params *params, void **model);
+
+    /* Bytes of scratch (64-byte aligned) for queries of up to rows <= LM_BATCH rows at once and
+     * searches of up to neighbors; false on overflow. */
+    bool (*scratch_size)(const void *model, size_t rows, size_t neighbors, size_t *bytes);
+
+    void (*predict)(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
+    void (*proba)(const void *model, const float *x, size_t n, double *proba, void *scratch);
+    void (*values)(const void *model, const float *x, size_t n, double *values, void *scratch);
+    void (*search)(const void *model, const float *x, size_t n, size_t k, int64_t *rows,
+                   double *distances, void *scratch);
+    void (*stats)(const void *model, lm_stats *stats);
+} lm_method;
+
+/* NULL if there is none of that name. */
+const lm_method *lm_method_find(const char *name);
+const lm_method *lm_method_at(size_t index);
+
+#endif

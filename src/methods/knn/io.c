@@ -1,0 +1,96 @@
+/* io.c: the sections of knn: the packed rows, their squared norms, their labels or targets. */
+#include "methods/knn/knn.h"
+
+#include <math.h>
+
+limn_status knn_save(limn_context *ctx, const void *opaque, lm_writer *writer) {
+    (void)ctx;
+    const knn_model *m = opaque;
+    size_t n = m->pack.n, floats = m->pack.panels * LM_PANEL * m->pack.d;
+    limn_status status = lm_writer_section(writer, "knn.rows", KNN_FILE_VERSION, m->pack.data,
+                                           floats * sizeof(float));
+    if (status == LIMN_OK && m->norms)
+        status = lm_writer_section(writer, "knn.norms", KNN_FILE_VERSION, m->norms,
+                                   n * sizeof *m->norms);
+    if (status == LIMN_OK && m->label)
+        status = lm_writer_section(writer, "knn.labels", KNN_FILE_VERSION, m->label,
+                                   n * sizeof *m->label);
+    if (status == LIMN_OK && m->target)
+        status = lm_writer_section(writer, "knn.targets", KNN_FILE_VERSION, m->target,
+                                   n * sizeof *m->target);
+    return status;
+}
+
+static limn_status load_rows(limn_context *ctx, const lm_file *file, const lm_shape *shape,
+                             knn_model *model) {
+    size_t floats;
+    const void *data;
+    if (shape->rows == 0 || shape->rows > SIZE_MAX ||
+        !lm_pack_floats((size_t)shape->rows, shape->d, &floats))
+        return lm_file_bad(ctx, file, "%llu rows of %zu features are not possible",
+                           (unsigned long long)shape->rows, shape->d);
+    limn_status status =
+        lm_file_array(ctx, file, "knn.rows", KNN_FILE_VERSION, floats, sizeof(float), &data);
+    if (status == LIMN_OK)
+        lm_pack_view(data, (size_t)shape->rows, shape->d, &model->pack);
+    return status;
+}
+
+static limn_status load_norms(limn_context *ctx, const lm_file *file, knn_model *model) {
+    const void *data;
+    limn_status status = lm_file_array(ctx, file, "knn.norms", KNN_FILE_VERSION, model->pack.n,
+                                       sizeof(float), &data);
+    if (status == LIMN_OK)
+        model->norms = data;
+    return status;
+}
+
+static limn_status load_labels(limn_context *ctx, const lm_file *file, knn_model *model) {
+    const void *data;
+    limn_status status = lm_file_array(ctx, file, "knn.labels", KNN_FILE_VERSION, model->pack.n,
+                                       sizeof(int32_t), &data);
+    if (status != LIMN_OK)
+        return status;
+    model->label = data;
+    for (size_t i = 0; i < model->pack.n; i++)
+        if (model->label[i] < 0 || (size_t)model->label[i] >= model->classes)
+            return lm_file_bad(ctx, file, "row %zu has class %ld of %zu", i, (long)model->label[i],
+                               model->classes);
+    return LIMN_OK;
+}
+
+static limn_status load_targets(limn_context *ctx, const lm_file *file, knn_model *model) {
+    const void *data;
+    limn_status status = lm_file_array(ctx, file, "knn.targets", KNN_FILE_VERSION, model->pack.n,
+                                       sizeof(double), &data);
+    if (status != LIMN_OK)
+        return status;
+    model->target = data;
+    for (size_t i = 0; i < model->pack.n; i++)
+        if (!isfinite(model->target[i]))
+            return lm_file_bad(ctx, file, "the target of row %zu is not finite", i);
+    return LIMN_OK;
+}
+
+limn_status knn_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,
+                     const lm_params *params, void **out) {
+    knn_model *model = lm_alloc_zero(&ctx->mem, 1, sizeof *model);
+    if (!model)
+        return lm_fail_memory(ctx);
+    model->task = shape->task;
+    model->classes = shape->classes;
+    limn_status status = load_rows(ctx, file, shape, model);
+    if (status == LIMN_OK && lm_param_choice(params, "metric") != KNN_L1)
+        status = load_norms(ctx, file, model);
+    if (status == LIMN_OK && shape->task == LIMN_CLASSIFY)
+        status = load_labels(ctx, file, model);
+    if (status == LIMN_OK && shape->task == LIMN_REGRESS)
+        status = load_targets(ctx, file, model);
+    if (status != LIMN_OK) {
+        knn_destroy(&ctx->mem, model);
+        return status;
+    }
+    knn_configure(model, params);
+    *out = model;
+    return LIMN_OK;
+}

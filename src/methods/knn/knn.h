@@ -1,0 +1,50 @@
+/* knn.h: k nearest neighbours by an exact scan: the honest floor, and the tests' reference.
+ *
+ * Answers are exact: the k rows with the smallest distances in double precision, ties to the lower
+ * row, whatever the instruction set and however many queries come at once. A float scan of the
+ * packed set proposes candidates inside a proven error bound; candidates are measured again in
+ * double. See query.c. */
+#ifndef LIMN_METHODS_KNN_H
+#define LIMN_METHODS_KNN_H
+
+#include "method.h"
+#include "num/pack.h"
+
+enum { KNN_FILE_VERSION = 1 };
+
+/* In the order of the choices in the parameter table. */
+typedef enum knn_metric { KNN_L2, KNN_L1, KNN_COSINE } knn_metric;
+typedef enum knn_weights { KNN_UNIFORM, KNN_DISTANCE } knn_weights;
+
+typedef struct knn_model {
+    limn_task task;
+    size_t classes;
+    size_t k; /* at most pack.n */
+    knn_metric metric;
+    knn_weights weights;
+    lm_pack pack;
+    const float *norms;        /* squared norms of the rows; NULL for l1 */
+    const int32_t *label;      /* classify */
+    const double *target;      /* regress */
+    double min_norm, max_norm; /* smallest non-zero and largest of norms */
+    bool owned;                /* false: the arrays belong to a mapped file */
+} knn_model;
+
+/* Sets what follows from the parameters and from norms. */
+void knn_configure(knn_model *model, const lm_params *params);
+
+limn_status knn_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
+                      void **model);
+void knn_destroy(const limn_allocator *mem, void *model);
+limn_status knn_save(limn_context *ctx, const void *model, lm_writer *writer);
+limn_status knn_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,
+                     const lm_params *params, void **model);
+bool knn_scratch_size(const void *model, size_t rows, size_t neighbors, size_t *bytes);
+void knn_predict(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
+void knn_proba(const void *model, const float *x, size_t n, double *proba, void *scratch);
+void knn_values(const void *model, const float *x, size_t n, double *values, void *scratch);
+void knn_search(const void *model, const float *x, size_t n, size_t k, int64_t *rows,
+                double *distances, void *scratch);
+void knn_stats(const void *model, lm_stats *stats);
+
+#endif

@@ -1,0 +1,85 @@
+/* train.c: "training" knn is packing the rows. */
+#include "methods/knn/knn.h"
+
+#include <string.h>
+
+void knn_configure(knn_model *model, const lm_params *params) {
+    size_t k = (size_t)lm_param_int(params, "k");
+    model->k = k < model->pack.n ? k : model->pack.n;
+    model->metric = (knn_metric)lm_param_choice(params, "metric");
+    model->weights = (knn_weights)lm_param_choice(params, "weights");
+    model->min_norm = model->max_norm = 0;
+    for (size_t i = 0; model->norms && i < model->pack.n; i++) {
+        double norm = model->norms[i];
+        if (norm > model->max_norm)
+            model->max_norm = norm;
+        if (norm > 0 && (norm < model->min_norm || model->min_norm == 0))
+            model->min_norm = norm;
+    }
+}
+
+/* A copy of count items, or NULL without an error when there are none to copy. */
+static limn_status copy_array(limn_context *ctx, const void *from, size_t count, size_t size,
+                              void **to) {
+    *to = NULL;
+    if (!from)
+        return LIMN_OK;
+    *to = lm_alloc_aligned(&ctx->mem, count, size);
+    if (!*to)
+        return lm_fail_memory(ctx);
+    memcpy(*to, from, count * size);
+    return LIMN_OK;
+}
+
+static limn_status make_norms(limn_context *ctx, knn_model *model) {
+    float *norms = lm_alloc_aligned(&ctx->mem, model->pack.n, sizeof *norms);
+    if (!norms)
+        return lm_fail_memory(ctx);
+    lm_pack_norms(&model->pack, norms);
+    model->norms = norms;
+    return LIMN_OK;
+}
+
+limn_status knn_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
+                      void **out) {
+    limn_status status = LIMN_OK;
+    void *label = NULL, *target = NULL;
+    knn_model *model = lm_alloc_zero(&ctx->mem, 1, sizeof *model);
+    if (!model)
+        return lm_fail_memory(ctx);
+    model->owned = true;
+    model->task = set->task;
+    model->classes = set->classes;
+    status = lm_pack_build(ctx, set->x, set->n, set->d, set->d, &model->pack);
+    if (status == LIMN_OK && lm_param_choice(params, "metric") != KNN_L1)
+        status = make_norms(ctx, model);
+    if (status == LIMN_OK && set->task == LIMN_CLASSIFY)
+        status = copy_array(ctx, set->label, set->n, sizeof *set->label, &label);
+    if (status == LIMN_OK && set->task == LIMN_REGRESS)
+        status = copy_array(ctx, set->target, set->n, sizeof *set->target, &target);
+    model->label = label;
+    model->target = target;
+    if (status != LIMN_OK) {
+        knn_destroy(&ctx->mem, model);
+        return status;
+    }
+    knn_configure(model, params);
+    if (set->task != LIMN_SEARCH && (size_t)lm_param_int(params, "k") > set->n)
+        lm_warn(ctx, "knn: k=%lld, but there are only %zu rows: all of them vote",
+                (long long)lm_param_int(params, "k"), set->n);
+    *out = model;
+    return LIMN_OK;
+}
+
+void knn_destroy(const limn_allocator *mem, void *opaque) {
+    knn_model *model = opaque;
+    if (!model)
+        return;
+    if (model->owned) {
+        lm_pack_free(mem, &model->pack);
+        lm_free_aligned(mem, (void *)(uintptr_t)model->norms);
+        lm_free_aligned(mem, (void *)(uintptr_t)model->label);
+        lm_free_aligned(mem, (void *)(uintptr_t)model->target);
+    }
+    lm_free(mem, model);
+}

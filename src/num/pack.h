@@ -1,0 +1,105 @@
+/* pack.h: the packed set, the one thing that every query touches.
+ *
+ * Rows are stored in panels of 16: for panel p and feature j, the sixteen floats at
+ * data + (p * d + j) * 16 hold feature j of rows 16p .. 16p+15. A query broadcasts x[j] and
+ * multiplies: no horizontal sums, no wasted lanes at small d, sequential memory at large d. Rows
+ * past the last one in the last panel are zero. The bytes are the same in memory and in a model
+ * file, so a pack can be a view of a mapped file.
+ *
+ * Results of one query are one float a row, in row order; the output must hold
+ * panels * LM_PANEL floats (the places past n are written too and mean nothing).
+ *
+ * All of these functions are pure and may be called from any number of threads. */
+#ifndef LIMN_NUM_PACK_H
+#define LIMN_NUM_PACK_H
+
+#include "base/base.h"
+
+enum { LM_PANEL = 16 };
+
+typedef struct lm_pack {
+    size_t n, d;
+    size_t panels;          /* in use: ceil(n / LM_PANEL) */
+    size_t capacity_panels; /* 0 for a view */
+    float *data;            /* aligned to 64 bytes */
+} lm_pack;
+
+/* Copies n rows of d floats (row i at rows + i * stride). n may be 0; d may not. */
+limn_status lm_pack_build(limn_context *ctx, const float *rows, size_t n, size_t d, size_t stride,
+                          lm_pack *pack);
+/* A view of n rows of a pack laid out elsewhere (64-byte aligned, never written through it). */
+void lm_pack_view(const float *data, size_t n, size_t d, lm_pack *pack);
+void lm_pack_free(const limn_allocator *mem, lm_pack *pack);
+/* Adds a row behind the others, which keep their index and their place in the layout; grows
+ * geometrically. A view is copied first. */
+limn_status lm_pack_append(limn_context *ctx, lm_pack *pack, const float *row);
+/* floats of the payload: panels * LM_PANEL * d; false on overflow. */
+bool lm_pack_floats(size_t n, size_t d, size_t *floats);
+void lm_pack_row(const lm_pack *pack, size_t index, float *row);
+
+/* ---- one query ---- */
+
+typedef enum lm_metric { LM_DOT, LM_L2, LM_L1 } lm_metric; /* LM_L2 is squared */
+
+/* out[i] for the rows of panels first .. first+count-1, out[0] belonging to row first * LM_PANEL.
+ * LM_L2 and LM_L1 sum differences directly: their relative error is at most (d + 2) * 2^-24 while
+ * nothing under- or overflows. LM_DOT: at most d * 2^-24 * sum |x_j b_j|. */
+void lm_pack_query(const lm_pack *pack, lm_metric metric, size_t first, size_t count,
+                   const float *x, float *out);
+
+/* ---- many queries: register-blocked ---- */
+
+/* out[q * out_stride + i], q < m, for the same rows; query q is at x + q * x_stride. Does its own
+ * cache blocking over panels and queries; the caller keeps out to what it can use at once.
+ * Single = block: on one instruction set each value has the same bits as lm_pack_query gives, and
+ * both are the same whatever first, count and m are, since the order of summation depends on d
+ * only. */
+void lm_pack_block(const lm_pack *pack, lm_metric metric, size_t first, size_t count,
+                   const float *x, size_t x_stride, size_t m, float *out, size_t out_stride);
+
+/* ---- reductions and transforms of a row of results ---- */
+
+/* The lowest index of the smallest value; n > 0; NaN never wins unless all are NaN (then 0). */
+size_t lm_argmin(const float *values, size_t n);
+/* Indices (ascending) of values[i] <= bound into index (n entries); returns their number. */
+size_t lm_below(const float *values, size_t n, float bound, uint32_t *index);
+/* The same for norms[i] - 2 dots[i] <= bound: squared distances, less that of the query's norm. */
+size_t lm_below_expanded(const float *dots, const float *norms, size_t n, float bound,
+                         uint32_t *index);
+/* The k smallest (k <= n) in ascending order, ties to the lower index, NaN after infinity. scratch:
+ * n entries. One fast pass over the values, and O(k log k) for sorting. */
+void lm_smallest(const float *values, size_t n, size_t k, uint32_t *index, uint32_t *scratch);
+/* For each segment s < count: the argmin of values[start[s] .. start[s+1]), as an absolute index;
+ * an empty segment gives UINT32_MAX. start has count + 1 ascending entries. */
+void lm_segment_argmin(const float *values, const uint32_t *start, size_t count, uint32_t *index);
+
+/* values[i] <- exp(values[i]): relative error at most LM_EXP_ERROR over the whole range; below
+ * -87.3365, where the result would not be a normal number, it is 0; overflow gives infinity. */
+#define LM_EXP_ERROR 8.5e-8
+void lm_exp(float *values, size_t n);
+/* values[i] (squared distances) <- exp(-gamma * values[i]); infinity gives 0 (1 for gamma 0). */
+void lm_rbf(float *values, size_t n, float gamma);
+/* values[i] (dot products) <- (gamma * values[i] + coef0)^degree. */
+void lm_poly(float *values, size_t n, float gamma, float coef0, unsigned degree);
+/* values[i] (dot products) <- tanh(gamma * values[i] + coef0); the relative error of the tanh itself
+ * is at most LM_TANH_ERROR. */
+#define LM_TANH_ERROR 1.4e-7
+void lm_sigmoid(float *values, size_t n, float gamma, float coef0);
+
+/* Squared norms of the rows, summed in double, rounded once; out holds n. */
+void lm_pack_norms(const lm_pack *pack, float *out);
+/* values[i] (dot products with x) <- cosine distance 1 - dot / (|x| |b_i|), 1 where a norm is 0.
+ * norms: squared norms of the rows; x_norm: squared norm of x. */
+void lm_cosine(float *values, size_t n, const float *norms, float x_norm);
+
+/* ---- the instruction set ---- */
+
+/* "baseline", "avx2", "avx512", "neon": chosen once, by CPUID and the OS, or by LIMN_ISA. */
+const char *lm_isa_name(void);
+/* false when LIMN_ISA names a set that this machine or this build lacks. */
+bool lm_isa_valid(void);
+/* For tests and benchmarks: the sets that this machine has (NULL past the end), and switching. */
+const char *lm_isa_at(size_t index);
+bool lm_isa_use(const char *name);
+
+#endif

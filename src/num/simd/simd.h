@@ -1,0 +1,38 @@
+/* simd.h: the kernels of one instruction set, as a table. body.c makes one table per set,
+ * dispatch.c chooses among them, pack.c calls through the chosen one. */
+#ifndef LIMN_NUM_SIMD_SIMD_H
+#define LIMN_NUM_SIMD_SIMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Panels of 16 rows of d features, m queries of d floats; out[q * out_stride + row]. more: there
+ * are panels behind these, which will be wanted next. */
+typedef void lm_block_kernel(const float *data, size_t d, size_t panels, const float *x,
+                             size_t x_stride, size_t m, float *out, size_t out_stride, bool more);
+
+/* The members mean what the functions of pack.h with the same names mean. */
+typedef struct lm_simd {
+    const char *name;
+    lm_block_kernel *block[3]; /* by lm_metric */
+    void (*norms)(const float *data, size_t d, size_t n, float *out);
+    size_t (*argmin)(const float *values, size_t n);
+    size_t (*below)(const float *values, size_t n, float bound, uint32_t *index);
+    size_t (*below_expanded)(const float *dots, const float *norms, size_t n, float bound,
+                             uint32_t *index);
+    void (*segment_argmin)(const float *values, const uint32_t *start, size_t count,
+                           uint32_t *index);
+    void (*exp)(float *values, size_t n);
+    void (*rbf)(float *values, size_t n, float gamma);
+    void (*poly)(float *values, size_t n, float gamma, float coef0, unsigned degree);
+    void (*sigmoid)(float *values, size_t n, float gamma, float coef0);
+    void (*cosine)(float *values, size_t n, const float *norms, float x_norm);
+} lm_simd;
+
+extern const lm_simd lm_simd_baseline, lm_simd_avx2, lm_simd_avx512, lm_simd_neon;
+
+/* The table in use. Chosen at the first call; no lock after that. */
+const lm_simd *lm_simd_get(void);
+
+#endif

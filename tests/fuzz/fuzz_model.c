@@ -1,0 +1,62 @@
+/* fuzz_model.c: the model loader on hostile bytes: as they are, and with their checksums made
+ * valid, so that the fuzzer reaches what lies behind them. A model that loads must also answer. */
+#include "classifier/classifier.h"
+#include "reseal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void answer(limn_context *ctx, const limn_model *model) {
+    limn_predictor_options options = {.threads = 1, .neighbors = 3};
+    limn_predictor *p = NULL;
+    size_t d = model->schema.features, k = model->schema.labels.count;
+    if (d > 4096 || k > 4096 || limn_predictor_new(ctx, model, &options, &p) != LIMN_OK)
+        return;
+    float *x = calloc(5 * d, sizeof *x);
+    double *proba = calloc(5 * (k + 3), sizeof *proba);
+    int64_t rows[15];
+    int32_t classes[5];
+    for (size_t i = 0; i < 5 * d; i++)
+        x[i] = (float)(i % 7) - 3;
+    if (limn_predict(p, x, 5, classes) == LIMN_OK)
+        for (int i = 0; i < 5; i++)
+            if (classes[i] < 0 || (size_t)classes[i] >= k)
+                abort();
+    (void)limn_predict_proba(p, x, 5, proba);
+    (void)limn_predict_values(p, x, 5, proba);
+    (void)limn_search(p, x, 5, 3, rows, proba);
+    limn_predictor_free(p);
+    free(x);
+    free(proba);
+}
+
+static void load(limn_context *ctx, const uint8_t *data, size_t size) {
+    lm_file *file = NULL;
+    limn_model *model = NULL;
+    if (lm_file_from_memory(ctx, data, size, "fuzz", &file) != LIMN_OK)
+        return;
+    if (lm_model_load(ctx, file, &model) == LIMN_OK)
+        answer(ctx, model);
+    limn_model_free(model);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    limn_context_options options;
+    limn_context *ctx = NULL;
+    limn_context_options_init(&options);
+    options.threads = 1;
+    options.memory_limit = (uint64_t)64 << 20;
+    if (limn_context_new(&options, &ctx) != LIMN_OK)
+        abort();
+    load(ctx, data, size);
+    uint8_t *sealed = malloc(size ? size : 1);
+    if (size)
+        memcpy(sealed, data, size);
+    reseal(sealed, size);
+    load(ctx, sealed, size);
+    free(sealed);
+    limn_context_free(ctx);
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* support.h: what several test programs share: contexts and data of every shape.
+ */
+#ifndef LIMN_TESTS_SUPPORT_H
+#define LIMN_TESTS_SUPPORT_H
+
+#include "counting.h"
+#include "data/dataset.h"
+
+/* A context on the counting allocator (count may be NULL: malloc). Stops the test program on
+ * failure. */
+limn_context *make_context(counting *count, int threads, uint64_t seed);
+
+typedef enum shape {
+    SHAPE_RANDOM, /* overlapping Gaussian classes */
+    SHAPE_ONE_ROW,
+    SHAPE_ONE_CLASS,
+    SHAPE_CONSTANT,   /* one feature is constant */
+    SHAPE_DUPLICATES, /* integer grid: many equal rows, some with other labels */
+    SHAPE_WIDE,       /* n < d */
+    SHAPE_EQUAL,      /* all rows equal */
+    SHAPE_HUGE,       /* values near 1e30 */
+    SHAPE_TINY,       /* values near 1e-30 */
+    SHAPE_OFFSET,     /* small differences on a large common offset */
+    SHAPE_COUNT
+} shape;
+
+const char *shape_name(shape s);
+/* NULL when ctx could not take the memory (for tests with failing allocations). */
+limn_data *make_data(limn_context *ctx, limn_task task, shape s, size_t n, uint64_t seed);
+/* n x d queries: half are rows of data, half are near them. Free with free(). */
+float *make_queries(const limn_data *data, size_t n, uint64_t seed);
+
+#endif

@@ -1,0 +1,20 @@
+/* check_num.h: the checks of src/num, in plain C, so that they also run where cmocka is not (cross
+ * compiled, under an emulator). Each returns the number of failures and prints the first few. */
+#ifndef LIMN_TESTS_CHECK_NUM_H
+#define LIMN_TESTS_CHECK_NUM_H
+
+#include <stddef.h>
+
+typedef struct check {
+    const char *name; /* what it proves */
+    int (*run)(void);
+    int per_isa; /* run once for each instruction set */
+} check;
+
+/* Ends with a NULL name. The first one forks and must run before anything else of src/num. */
+extern const check check_num[];
+
+/* Runs one check, for every instruction set that the machine has if it asks for that. */
+int check_num_run(const check *one);
+
+#endif

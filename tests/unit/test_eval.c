@@ -1,0 +1,152 @@
+/* Metrics against figures worked out by hand, and the evaluation of a model as a whole. */
+#include "eval/evaluate.h"
+#include "eval/metrics.h"
+#include "support.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void assert_near(double a, double b) {
+    if (!(fabs(a - b) < 1e-12))
+        fail_msg("%.17g is not %.17g", a, b);
+}
+
+static void test_confusion_figures_equal_hand_calculation(void **state) {
+    (void)state;
+    const int32_t truth[] = {0, 0, 0, 1, 1, 2}, answer[] = {0, 0, 1, 1, 1, 0};
+    uint64_t c[9];
+    lm_confusion(truth, answer, 6, 3, c);
+    const uint64_t expected[9] = {2, 1, 0, 0, 2, 0, 1, 0, 0};
+    assert_memory_equal(c, expected, sizeof c);
+    assert_near(lm_accuracy(c, 3), 4.0 / 6);
+    assert_near(lm_balanced_accuracy(c, 3), (2.0 / 3 + 1 + 0) / 3);
+    /* H(truth) and H(truth | answer): answers 0 = {2, 0, 1}, 1 = {1, 2, 0} */
+    double h = -(3.0 / 6 * log(3.0 / 6) + 2.0 / 6 * log(2.0 / 6) + 1.0 / 6 * log(1.0 / 6));
+    double split = -(2.0 / 3 * log(2.0 / 3) + 1.0 / 3 * log(1.0 / 3));
+    assert_near(lm_uncertainty_coefficient(c, 3), (h - split) / h);
+}
+
+static void test_uncertainty_coefficient_of_perfect_useless_and_constant_truth(void **state) {
+    (void)state;
+    const uint64_t perfect[4] = {5, 0, 0, 7}, useless[4] = {4, 4, 6, 6}, constant[4] = {3, 2, 0, 0};
+    assert_near(lm_uncertainty_coefficient(perfect, 2), 1);
+    assert_near(lm_uncertainty_coefficient(useless, 2), 0);
+    assert_true(isnan(lm_uncertainty_coefficient(constant, 2)));
+    assert_near(lm_balanced_accuracy(constant, 2), 0.6);
+}
+
+static void test_probability_figures_equal_hand_calculation(void **state) {
+    (void)state;
+    const int32_t truth[] = {0, 1, 2}; /* class 2 is unknown to the model */
+    const double p[] = {0.7, 0.3, 1.0, 0.0, 0.4, 0.6};
+    assert_near(lm_log_loss(truth, p, 3, 2), -(log(0.7) + 2 * log(1e-15)) / 3);
+    double brier = 0.09 + 0.09 + (1 + 1) + (0.16 + 0.36 + 1);
+    assert_near(lm_brier(truth, p, 3, 2), brier / 3);
+    /* Three rows in three bins: right at .7, wrong at 1, wrong at .6. */
+    assert_near(lm_ece(truth, p, 3, 2), (0.3 + 1.0 + 0.6) / 3);
+}
+
+static void test_ece_pools_rows_of_one_bin(void **state) {
+    (void)state;
+    const int32_t truth[] = {0, 1, 0, 0};
+    const double p[] = {0.75, 0.25, 0.75, 0.25, 0.75, 0.25, 0.75, 0.25};
+    assert_near(lm_ece(truth, p, 4, 2), 0);
+}
+
+static void test_regression_figures_equal_hand_calculation(void **state) {
+    (void)state;
+    const double truth[] = {1, 2, 3, 6}, answer[] = {1, 3, 2, 4}, constant[] = {2, 2, 2, 2};
+    assert_near(lm_mae(truth, answer, 4), 1);
+    assert_near(lm_rmse(truth, answer, 4), sqrt(6.0 / 4));
+    assert_near(lm_r2(truth, answer, 4), 1 - 6.0 / 14);
+    assert_true(isnan(lm_r2(constant, answer, 4)));
+}
+
+static limn_model *train_knn(limn_context *ctx, const limn_data *data) {
+    limn_train_options options;
+    limn_model *model = NULL;
+    limn_train_options_init(&options);
+    options.method = "knn";
+    assert_int_equal(limn_train(ctx, data, &options, &model), LIMN_OK);
+    return model;
+}
+
+static void test_evaluation_gives_every_figure_that_applies(void **state) {
+    (void)state;
+    for (limn_task task = LIMN_CLASSIFY; task <= LIMN_REGRESS; task++) {
+        counting count = {0};
+        limn_context *ctx = make_context(&count, 1, 1);
+        limn_data *data = make_data(ctx, task, SHAPE_RANDOM, 200, 2);
+        limn_model *model = train_knn(ctx, data);
+        limn_eval_options options;
+        limn_evaluation e;
+        limn_eval_options_init(&options);
+        options.latency_seconds = 0.01;
+        assert_int_equal(limn_evaluate(ctx, model, data, &options, &e), LIMN_OK);
+        assert_int_equal(e.n, 200);
+        assert_int_equal(isnan(e.accuracy), task == LIMN_REGRESS);
+        assert_int_equal(isnan(e.log_loss), task == LIMN_REGRESS);
+        assert_int_equal(isnan(e.rmse), task == LIMN_CLASSIFY);
+        assert_true(e.latency_rows >= 20 && e.latency_us_p50 > 0);
+        assert_true(e.latency_us_p99 >= e.latency_us_p50 && e.batch_rows_per_s > 0);
+        options.measure_speed = 0;
+        limn_evaluation_free(&e);
+        assert_int_equal(limn_evaluate(ctx, model, data, &options, &e), LIMN_OK);
+        assert_true(isnan(e.latency_us_p50));
+        limn_evaluation_free(&e);
+        limn_model_free(model);
+        limn_data_free(data);
+        limn_context_free(ctx);
+        assert_int_equal(count.live, 0);
+    }
+}
+
+static void test_evaluation_without_labels_is_refused(void **state) {
+    (void)state;
+    limn_context *ctx = make_context(NULL, 1, 1);
+    limn_data *data = make_data(ctx, LIMN_CLASSIFY, SHAPE_RANDOM, 50, 2);
+    limn_data *bare = make_data(ctx, LIMN_SEARCH, SHAPE_RANDOM, 50, 2);
+    limn_model *model = train_knn(ctx, data);
+    limn_evaluation e;
+    assert_int_equal(limn_evaluate(ctx, model, bare, NULL, &e), LIMN_E_DATA);
+    limn_model_free(model);
+    limn_data_free(data);
+    limn_data_free(bare);
+    limn_context_free(ctx);
+}
+
+static limn_status quick_call(void *user, size_t row) {
+    size_t *calls = user;
+    calls[row]++;
+    return LIMN_OK;
+}
+
+static void test_latency_measures_each_row_five_times(void **state) {
+    (void)state;
+    limn_context *ctx = make_context(NULL, 1, 1);
+    size_t calls[40] = {0};
+    lm_timing timing;
+    assert_int_equal(lm_latency(ctx, 40, 60, quick_call, calls, &timing), LIMN_OK);
+    assert_int_equal(timing.rows, 40);
+    for (size_t i = 1; i < 40; i++)
+        assert_int_equal(calls[i], 5);
+    limn_context_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_confusion_figures_equal_hand_calculation),
+        cmocka_unit_test(test_uncertainty_coefficient_of_perfect_useless_and_constant_truth),
+        cmocka_unit_test(test_probability_figures_equal_hand_calculation),
+        cmocka_unit_test(test_ece_pools_rows_of_one_bin),
+        cmocka_unit_test(test_regression_figures_equal_hand_calculation),
+        cmocka_unit_test(test_evaluation_gives_every_figure_that_applies),
+        cmocka_unit_test(test_evaluation_without_labels_is_refused),
+        cmocka_unit_test(test_latency_measures_each_row_five_times),
+    };
+    return cmocka_run_group_tests_name("eval", tests, NULL, NULL);
+}
