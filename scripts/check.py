@@ -68,16 +68,17 @@ def cmocka(program, env=None):
     start = time.time()
     code, output = run([program], dict(env or {}, CMOCKA_MESSAGE_OUTPUT="TAP",
                                             LIMN_SOURCE_DIR=ROOT))
+    skipped = len(re.findall(r"^not ok .*# SKIP", output, re.M))
     passed = len(re.findall(r"^ok ", output, re.M))
-    failed = len(re.findall(r"^not ok ", output, re.M))
+    failed = len(re.findall(r"^not ok ", output, re.M)) - skipped
     if code and not failed:
         failed = 1
     if not passed and not failed:
         say(f"  {name}: ran no test")
         failed = 1
-    count(passed, failed)
-    say(f"  {name}: {passed} passed, {failed} failed ({time.time() - start:.1f} s)"
-        .replace(" passed, 0 failed", " passed"))
+    count(passed, failed, skipped)
+    say(f"  {name}: {passed} passed{f', {failed} FAILED' if failed else ''}"
+        f"{f', {skipped} skipped' if skipped else ''} ({time.time() - start:.1f} s)")
 
 
 def programs(folder, pattern="test_*"):

@@ -5,7 +5,7 @@ import gzip
 import random
 
 import pytest
-from conftest import COLUMNS
+from table import COLUMNS
 
 HEAD = "a,b,label\n"
 

@@ -6,7 +6,7 @@ import json
 import math
 
 import pytest
-from conftest import NAMES, blobs, distance2, nearest
+from table import NAMES, blobs, distance2, nearest
 
 KEYS = {"method", "n", "accuracy", "error", "uc", "balanced_accuracy", "log_loss", "brier",
         "confusion", "labels", "latency_us_p50", "latency_us_p99", "batch_rows_per_s",

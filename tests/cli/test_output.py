@@ -14,7 +14,7 @@ import threading
 import time
 
 import pytest
-from conftest import COLUMNS, LIMN, blobs, environment
+from table import COLUMNS, LIMN, blobs, environment
 
 LIMIT = 30  # seconds after which something hangs
 

@@ -7,7 +7,7 @@ import select
 import subprocess
 
 import pytest
-from conftest import COLUMNS, LIMN, NAMES, Table, blobs, environment
+from table import COLUMNS, LIMN, NAMES, Table, blobs, environment
 
 
 def answers(done):

@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from conftest import COLUMNS, NAMES, Table, blobs
+from table import COLUMNS, NAMES, Table, blobs
 
 
 def test_summary_in_words(limn, train_csv, tmp_path):

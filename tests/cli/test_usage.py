@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import LIMN, Table, blobs, environment
+from table import LIMN, Table, blobs, environment
 
 VERBS = ["train", "predict", "eval", "search", "info", "methods", "help"]
 
