@@ -75,7 +75,7 @@ void lm_segment_argmin(const float *values, const uint32_t *start, size_t count,
 
 /* values[i] <- exp(values[i]): relative error at most LM_EXP_ERROR over the whole range; below
  * -87.3365, where the result would not be a normal number, it is 0; overflow gives infinity. */
-#define LM_EXP_ERROR 8.5e-8
+#define LM_EXP_ERROR 8.6e-8
 void lm_exp(float *values, size_t n);
 /* values[i] (squared distances) <- exp(-gamma * values[i]); infinity gives 0 (1 for gamma 0). */
 void lm_rbf(float *values, size_t n, float gamma);
@@ -83,7 +83,7 @@ void lm_rbf(float *values, size_t n, float gamma);
 void lm_poly(float *values, size_t n, float gamma, float coef0, unsigned degree);
 /* values[i] (dot products) <- tanh(gamma * values[i] + coef0); the relative error of the tanh itself
  * is at most LM_TANH_ERROR. */
-#define LM_TANH_ERROR 1.4e-7
+#define LM_TANH_ERROR 1.45e-7
 void lm_sigmoid(float *values, size_t n, float gamma, float coef0);
 
 /* Squared norms of the rows, summed in double, rounded once; out holds n. */

@@ -433,6 +433,27 @@ static int below_lists_what_is_not_above(void) {
     return failures;
 }
 
+static int below_expanded_compares_the_expanded_form(void) {
+    failures = 0;
+    float dots[400], norms[400];
+    uint32_t index[401];
+    for (size_t n = 0; n <= 400; n += n < 150 ? 1 : 17)
+        for (float bound = -3; bound <= 6; bound += 1.5f) {
+            lm_rng rng = lm_rng_at(18, n, 0);
+            fill_normal(&rng, dots, n);
+            for (size_t i = 0; i < n; i++)
+                norms[i] = i % 3 ? dots[i] * dots[i] : 2 * dots[i] + bound; /* ties with it too */
+            index[n] = 77;
+            size_t count = lm_below_expanded(dots, norms, n, bound, index), at = 0;
+            for (size_t i = 0; i < n; i++)
+                if (norms[i] - 2 * dots[i] <= bound)
+                    EXPECT(at < count && index[at++] == i, "n %zu place %zu", n, i);
+            EXPECT(at == count, "n %zu: %zu, not %zu", n, count, at);
+            EXPECT(index[n] == 77, "written past n");
+        }
+    return failures;
+}
+
 static bool before(const float *values, uint32_t a, uint32_t b) {
     bool a_nan = isnan(values[a]), b_nan = isnan(values[b]);
     if (a_nan != b_nan)
@@ -557,7 +578,7 @@ static int exp_keeps_its_bound(void) {
                       -0.f,
                       INFINITY,
                       -INFINITY,
-                      88.7228394f,
+                      0x1.62e430p+6f,
                       89.f,
                       FLT_MAX,
                       -FLT_MAX,
@@ -565,7 +586,8 @@ static int exp_keeps_its_bound(void) {
                       float_of(0x7fc12345),
                       float_of(0xffc00001),
                       1e-45f,
-                      -1e-45f};
+                      -1e-45f,
+                      0x1.62e42ep+6f};
     lm_exp(values, LM_COUNT(values));
     EXPECT(values[0] == 1 && values[1] == 1, "exp(0) = %g", (double)values[0]);
     EXPECT(values[2] == INFINITY && values[3] == 0, "infinities");
@@ -573,6 +595,7 @@ static int exp_keeps_its_bound(void) {
     EXPECT(values[7] == 0, "underflow");
     EXPECT(isnan(values[8]) && isnan(values[9]) && isnan(values[10]), "NaN");
     EXPECT(values[11] == 1 && values[12] == 1, "denormals");
+    EXPECT(isfinite(values[13]), "the last finite exponential: %g", (double)values[13]);
     return failures;
 }
 
@@ -711,6 +734,7 @@ const check check_num[] = {
     {"argmin_takes_the_first_and_no_nan", argmin_takes_the_first_and_no_nan, 1},
     {"argmin_finds_each_place", argmin_finds_each_place, 1},
     {"below_lists_what_is_not_above", below_lists_what_is_not_above, 1},
+    {"below_expanded_compares_the_expanded_form", below_expanded_compares_the_expanded_form, 1},
     {"smallest_is_a_sorted_prefix", smallest_is_a_sorted_prefix, 1},
     {"segments_have_their_own_argmin", segments_have_their_own_argmin, 1},
     {"exp_keeps_its_bound", exp_keeps_its_bound, 1},

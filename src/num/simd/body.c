@@ -403,15 +403,15 @@ static size_t below_expanded(const float *dots, const float *norms, size_t n, fl
         }                                                  \
     } while (0)
 
-#define EXP_LOW -87.3365f /* just above ln 2^-126 */
-#define EXP_HIGH                                                                                  \
-    88.72283554f               /* between the last float whose exponential is finite and the next \
-                                */
-#define ROUND_MAGIC 12582912.f /* 1.5 * 2^23: adding it leaves the integer in the low bits */
+/* EXP_LOW: just above ln 2^-126. EXP_HIGH: the first float whose exponential overflows. ROUND:
+ * 1.5 * 2^23; adding it leaves the nearest integer in the low bits. */
+#define EXP_LOW -87.3365f
+#define EXP_HIGH 0x1.62e430p+6f
+#define ROUND 0x1.8p+23f
 
 INLINE vec exp_of(vec x) {
-    vec shifted = v_fma(x, v_set(0x1.715476p+0f), v_set(ROUND_MAGIC));
-    vec n = shifted - ROUND_MAGIC;
+    vec shifted = v_fma(x, v_set(0x1.715476p+0f), v_set(ROUND));
+    vec n = shifted - ROUND;
     vec r = v_fma(n, v_set(-0x1.63p-1f), x);
     r = v_fma(n, v_set(0x1.bd0106p-13f), r);
     vec q = v_fma(v_set(0x1.6a2432p-10f), r, v_set(0x1.1239e2p-7f));
