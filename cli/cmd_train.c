@@ -13,11 +13,6 @@ typedef struct timing {
     double reading, training;
 } timing;
 
-static bool can_do(const limn_method_info *method, limn_task task) {
-    static const unsigned bits[] = {LIMN_CAN_CLASSIFY, LIMN_CAN_REGRESS, LIMN_CAN_SEARCH};
-    return method->capabilities & bits[task];
-}
-
 static int check_usage(const cli_args *args) {
     const char *data = args->positionals[0];
     limn_task task = (limn_task)args->task;
@@ -34,9 +29,6 @@ static int check_usage(const cli_args *args) {
     const limn_method_info *method = cli_method_find(args->method);
     if (!method)
         return EXIT_USAGE;
-    if (!can_do(method, task))
-        return cli_fail(EXIT_USAGE, "method %s cannot %s; limn methods says what each can do",
-                        method->name, limn_task_name(task));
     if (args->no_label && task != LIMN_SEARCH)
         return cli_fail(EXIT_USAGE,
                         "--no-label: a label is needed to %s; only --task search does "
@@ -45,7 +37,7 @@ static int check_usage(const cli_args *args) {
     if (strcmp(args->output, "-") == 0 && isatty(STDOUT_FILENO))
         return cli_fail(EXIT_USAGE, "-o -: a model is binary and standard output is a terminal; "
                                     "name a file or use a pipe");
-    int code = cli_check_params(method, args);
+    int code = cli_check_keys(method, args);
     return code ? code : cli_refuse_overwrite(args->output, data);
 }
 
@@ -79,15 +71,14 @@ static int read_data(cli_session *session, const cli_args *args, limn_data **out
     return code;
 }
 
-static int train(cli_session *session, const cli_args *args, const limn_data *data,
-                 limn_model **out) {
+static limn_train_options train_options(const cli_args *args) {
     limn_train_options options;
     limn_train_options_init(&options);
     options.method = args->method;
     options.params = args->params;
     options.param_count = args->param_count;
     options.scale = (limn_scale)args->scale;
-    return cli_check(session, limn_train(session->context, data, &options, out));
+    return options;
 }
 
 static int print_json(const limn_model *model, const timing *time, FILE *file) {
@@ -135,15 +126,17 @@ static int run(cli_session *session, const cli_args *args) {
     limn_data *data = NULL;
     limn_model *model = NULL;
     timing time = {0, 0};
-    int code = check_output(session, args->output);
-    if (code)
+    limn_train_options options = train_options(args);
+    int code =
+        cli_check(session, limn_train_check(session->context, &options, (limn_task)args->task));
+    if (code || (code = check_output(session, args->output)))
         goto done;
     double start = cli_now();
     if ((code = read_data(session, args, &data)))
         goto done;
     time.reading = cli_now() - start;
     start = cli_now();
-    if ((code = train(session, args, data, &model)))
+    if ((code = cli_check(session, limn_train(session->context, data, &options, &model))))
         goto done;
     time.training = cli_now() - start;
     session->to_stdout = strcmp(args->output, "-") == 0;

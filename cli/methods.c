@@ -1,9 +1,6 @@
-/* methods.c: -m and -p against the method tables, so that a slip is found before the data is read.
- */
+/* methods.c: suggestions for a misspelt -m or -p, from the method tables. */
 #include "methods.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const limn_method_info *cli_method_find(const char *name) {
@@ -49,40 +46,18 @@ const char *cli_param_values(const limn_param *param, char *text, size_t size) {
     return text;
 }
 
-static bool value_fits(const limn_param *param, const char *value) {
-    if (param->can_be_auto && strcmp(value, "auto") == 0)
-        return true;
-    if (param->type == LIMN_PARAM_CHOICE)
-        return cli_choice(param->choices, value) >= 0;
-    char *end = NULL;
-    double number = strtod(value, &end);
-    if (!*value || *end || !(number >= param->min && number <= param->max))
-        return false;
-    return param->type != LIMN_PARAM_INT || number == floor(number);
-}
-
-static int check_param(const limn_method_info *method, const char *assignment) {
-    char key[64], values[256];
-    size_t length = strcspn(assignment, "=");
-    if (assignment[length] != '=' || length == 0)
-        return cli_fail(EXIT_USAGE, "-p %s: expected KEY=VALUE; limn methods %s lists the keys",
-                        assignment, method->name);
-    snprintf(key, sizeof key, "%.*s", (int)(length < 60 ? length : 60), assignment);
-    for (size_t i = 0; i < method->param_count; i++) {
-        const limn_param *param = &method->params[i];
-        if (strcmp(param->key, key) != 0)
-            continue;
-        if (value_fits(param, assignment + length + 1))
-            return EXIT_DONE;
-        return cli_fail(EXIT_USAGE, "-p %s: %s of method %s is %s", assignment, key, method->name,
-                        cli_param_values(param, values, sizeof values));
+int cli_check_keys(const limn_method_info *method, const cli_args *args) {
+    for (size_t i = 0; i < args->param_count; i++) {
+        char key[64];
+        size_t length = strcspn(args->params[i], "="), known = 0;
+        if (args->params[i][length] != '=' || length == 0)
+            return cli_fail(EXIT_USAGE, "-p %s: expected KEY=VALUE; limn methods %s lists the keys",
+                            args->params[i], method->name);
+        snprintf(key, sizeof key, "%.*s", (int)(length < 60 ? length : 60), args->params[i]);
+        while (known < method->param_count && strcmp(method->params[known].key, key) != 0)
+            known++;
+        if (known == method->param_count)
+            return unknown_key(method, key);
     }
-    return unknown_key(method, key);
-}
-
-int cli_check_params(const limn_method_info *method, const cli_args *args) {
-    int code = EXIT_DONE;
-    for (size_t i = 0; i < args->param_count && !code; i++)
-        code = check_param(method, args->params[i]);
-    return code;
+    return EXIT_DONE;
 }

@@ -1,4 +1,4 @@
-/* methods.h: checks of -m and -p against the method tables, before any data is read. */
+/* methods.h: names of methods and parameters, with a suggestion for a misspelt one. */
 #ifndef LIMN_CLI_METHODS_H
 #define LIMN_CLI_METHODS_H
 
@@ -6,8 +6,8 @@
 
 /* NULL after saying that there is no such method. */
 const limn_method_info *cli_method_find(const char *name);
-/* EXIT_DONE, or EXIT_USAGE after saying which -p is wrong. */
-int cli_check_params(const limn_method_info *method, const cli_args *args);
+/* EXIT_DONE, or EXIT_USAGE after saying which -p names no parameter. */
+int cli_check_keys(const limn_method_info *method, const cli_args *args);
 /* What param accepts, such as "a whole number from 1 to 100 or auto". Fills text. */
 const char *cli_param_values(const limn_param *param, char *text, size_t size);
 

@@ -49,6 +49,13 @@ void limn_train_options_init(limn_train_options *options) {
     options->scale = LIMN_SCALE_AUTO;
 }
 
+limn_status limn_train_check(limn_context *context, const limn_train_options *options,
+                             limn_task task) {
+    lm_params params;
+    const lm_method *method;
+    return lm_model_plan(context, options, task, &method, &params);
+}
+
 limn_status limn_train(limn_context *context, const limn_data *data,
                        const limn_train_options *options, limn_model **out) {
     return lm_model_train(context, data, options, out);

@@ -236,6 +236,10 @@ typedef struct limn_train_options {
 
 LIMN_API void limn_train_options_init(limn_train_options *options);
 
+/* What limn_train would refuse without looking at any data: an unknown method, one that cannot do
+ * the task, a wrong parameter. */
+LIMN_API limn_status limn_train_check(limn_context *context, const limn_train_options *options,
+                                      limn_task task);
 /* data is not needed afterwards. */
 LIMN_API limn_status limn_train(limn_context *context, const limn_data *data,
                                 const limn_train_options *options, limn_model **out);

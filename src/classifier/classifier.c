@@ -54,11 +54,24 @@ static limn_status fail_method(limn_context *ctx, const char *name) {
                    name ? lm_quote(name, strlen(name), quoted) : "", known);
 }
 
-static limn_status check_data(limn_context *ctx, const lm_method *method, const limn_data *data) {
-    limn_task task = data->schema.task;
-    if (!(method->info.capabilities & task_capability(task)))
+limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, limn_task task,
+                          const lm_method **method, lm_params *params) {
+    *method = lm_method_find(options->method);
+    if (!*method)
+        return fail_method(ctx, options->method);
+    const limn_method_info *info = &(*method)->info;
+    if (!(info->capabilities & task_capability(task)))
         return lm_fail(ctx, LIMN_E_USAGE, "%s cannot %s; see 'limn methods' for those that can",
-                       method->info.name, limn_task_name(task));
+                       info->name, limn_task_name(task));
+    lm_params_init(info, params);
+    limn_status status = LIMN_OK;
+    for (size_t i = 0; i < options->param_count && status == LIMN_OK; i++)
+        status = lm_params_set(ctx, params, options->params[i]);
+    return status;
+}
+
+static limn_status check_data(limn_context *ctx, const limn_data *data) {
+    limn_task task = data->schema.task;
     if (data->n == 0 || data->schema.features == 0)
         return lm_fail(ctx, LIMN_E_DATA, "there is nothing to train on: %zu rows of %zu features",
                        data->n, data->schema.features);
@@ -105,11 +118,7 @@ static limn_status train_body(limn_context *ctx, limn_model *model, const limn_d
 
 static limn_status prepare(limn_context *ctx, limn_model *model, const limn_data *data,
                            const limn_train_options *options) {
-    limn_status status = LIMN_OK;
-    for (size_t i = 0; i < options->param_count && status == LIMN_OK; i++)
-        status = lm_params_set(ctx, &model->params, options->params[i]);
-    if (status == LIMN_OK)
-        status = check_data(ctx, model->method, data);
+    limn_status status = check_data(ctx, data);
     if (status == LIMN_OK)
         status = lm_schema_copy(ctx, &data->schema, &model->schema);
     if (status != LIMN_OK)
@@ -124,13 +133,15 @@ static limn_status prepare(limn_context *ctx, limn_model *model, const limn_data
 limn_status lm_model_train(limn_context *ctx, const limn_data *data,
                            const limn_train_options *options, limn_model **out) {
     *out = NULL;
-    const lm_method *method = lm_method_find(options->method);
-    if (!method)
-        return fail_method(ctx, options->method);
+    const lm_method *method;
+    lm_params params;
     limn_model *model = NULL;
-    limn_status status = lm_model_new(ctx, method, &model);
+    limn_status status = lm_model_plan(ctx, options, data->schema.task, &method, &params);
+    if (status == LIMN_OK)
+        status = lm_model_new(ctx, method, &model);
     if (status != LIMN_OK)
         return status;
+    model->params = params;
     model->rows = data->n;
     model->seed = ctx->seed;
     model->written_by = lm_strdup(&model->mem, limn_version());

@@ -23,6 +23,9 @@ struct limn_model {
 
 /* ---- classifier.c: training ---- */
 
+/* The method and its parameters, checked without data. */
+limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, limn_task task,
+                          const lm_method **method, lm_params *params);
 limn_status lm_model_train(limn_context *ctx, const limn_data *data,
                            const limn_train_options *options, limn_model **out);
 /* An empty model; free with limn_model_free. */
