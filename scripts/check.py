@@ -139,7 +139,7 @@ def neon():
 def check():
     gcc = build("gcc", "gcc", ["--buildtype=release"])
     build("clang", "clang", ["--buildtype=release"])
-    asan = build("asan", "clang", ["--buildtype=debugoptimized", "-Db_lundef=false",
+    asan = build("asan", "gcc", ["--buildtype=debugoptimized", "-Db_lundef=false",
                                    "-Db_sanitize=address,undefined",
                                    "-Dc_args=-fno-sanitize-recover=all"])
     tsan = build("tsan", "clang", ["--buildtype=debugoptimized", "-Db_lundef=false",

@@ -73,23 +73,32 @@ static void run_batch(const limn_predictor *p, const lm_query *q, size_t first, 
                           scratch);
 }
 
+static void run_nth(const limn_predictor *p, const lm_query *q, size_t batch,
+                    unsigned char *memory) {
+    size_t first = batch * LM_BATCH, left = q->n - first;
+    run_batch(p, q, first, left < LM_BATCH ? left : LM_BATCH, memory);
+}
+
+/* A function of its own: some compilers start the OpenMP runtime, with its threads and shared
+ * memory, at the entry of a function that has a parallel part. */
+static __attribute__((noinline)) void run_parallel(const limn_predictor *p, const lm_query *q,
+                                                   size_t batches) {
+#pragma omp parallel for num_threads(p->threads) schedule(dynamic)
+    for (size_t b = 0; b < batches; b++)
+        run_nth(p, q, b, p->memory + (size_t)omp_get_thread_num() * p->slice);
+}
+
 limn_status lm_predictor_run(limn_predictor *p, const lm_query *q) {
     const limn_model *m = p->model;
     limn_status status =
         lm_check_finite(p->ctx, q->x, q->n, m->schema.features, m->schema.feature_names);
     if (status != LIMN_OK)
         return status;
-    if (q->n <= LM_BATCH) {
-        if (q->n)
-            run_batch(p, q, 0, q->n, p->memory);
-        return LIMN_OK;
-    }
-    size_t batches = (q->n + LM_BATCH - 1) / LM_BATCH;
-#pragma omp parallel for num_threads(p->threads) schedule(dynamic) if (p->threads > 1)
-    for (size_t b = 0; b < batches; b++) {
-        size_t first = b * LM_BATCH, left = q->n - first;
-        run_batch(p, q, first, left < LM_BATCH ? left : LM_BATCH,
-                  p->memory + (size_t)omp_get_thread_num() * p->slice);
-    }
+    size_t batches = q->n / LM_BATCH + (q->n % LM_BATCH != 0);
+    if (p->threads > 1 && batches > 1)
+        run_parallel(p, q, batches);
+    else
+        for (size_t b = 0; b < batches; b++)
+            run_nth(p, q, b, p->memory);
     return LIMN_OK;
 }

@@ -81,8 +81,8 @@ void lm_exp(float *values, size_t n);
 void lm_rbf(float *values, size_t n, float gamma);
 /* values[i] (dot products) <- (gamma * values[i] + coef0)^degree. */
 void lm_poly(float *values, size_t n, float gamma, float coef0, unsigned degree);
-/* values[i] (dot products) <- tanh(gamma * values[i] + coef0); the relative error of the tanh itself
- * is at most LM_TANH_ERROR. */
+/* values[i] (dot products) <- tanh(gamma * values[i] + coef0); the relative error of the tanh
+ * itself is at most LM_TANH_ERROR. */
 #define LM_TANH_ERROR 1.45e-7
 void lm_sigmoid(float *values, size_t n, float gamma, float coef0);
 
