@@ -1,39 +1,46 @@
-/* heap.c: the k smallest by a bounded max-heap, then heapsort of those k: O(n log k), in place. */
+/* heap.c: a max-heap in an array; the k smallest by a bounded heap, then heapsort of those k:
+ * O(n log k), in place. */
 #include "base/heap.h"
 
-static void swap(lm_ranked *a, lm_ranked *b) {
-    lm_ranked kept = *a;
-    *a = *b;
-    *b = kept;
+/* Puts item where it belongs below root, whose place is free. */
+static void sift_down(lm_ranked *heap, size_t n, size_t root, lm_ranked item) {
+    for (;;) {
+        size_t child = 2 * root + 1;
+        if (child >= n)
+            break;
+        if (child + 1 < n && lm_ranked_before(heap[child], heap[child + 1]))
+            child++;
+        if (!lm_ranked_before(item, heap[child]))
+            break;
+        heap[root] = heap[child];
+        root = child;
+    }
+    heap[root] = item;
 }
 
-/* Restores "no child comes after its parent" below root. */
-static void sift_down(lm_ranked *heap, size_t n, size_t root) {
-    for (;;) {
-        size_t last = root, child = 2 * root + 1;
-        for (size_t c = child; c < n && c < child + 2; c++)
-            if (lm_ranked_before(heap[last], heap[c]))
-                last = c;
-        if (last == root)
-            return;
-        swap(&heap[root], &heap[last]);
-        root = last;
-    }
+void lm_heap_make(lm_ranked *items, size_t n) {
+    for (size_t i = n / 2; i-- > 0;)
+        sift_down(items, n, i, items[i]);
+}
+
+void lm_heap_replace(lm_ranked *items, size_t n, lm_ranked item) {
+    sift_down(items, n, 0, item);
 }
 
 void lm_ranked_first(lm_ranked *items, size_t n, size_t k) {
     if (k == 0)
         return;
-    for (size_t i = k / 2; i-- > 0;)
-        sift_down(items, k, i);
+    lm_heap_make(items, k);
     for (size_t i = k; i < n; i++) {
         if (lm_ranked_before(items[i], items[0])) {
-            swap(&items[i], &items[0]);
-            sift_down(items, k, 0);
+            lm_ranked last = items[0];
+            sift_down(items, k, 0, items[i]);
+            items[i] = last;
         }
     }
     for (size_t end = k; end-- > 1;) {
-        swap(&items[0], &items[end]);
-        sift_down(items, end, 0);
+        lm_ranked last = items[0], item = items[end];
+        sift_down(items, end, 0, item);
+        items[end] = last;
     }
 }

@@ -2,11 +2,12 @@
  *
  * A float scan of the packed set gives a value a_i for each row, whose distance from the true key
  * t_i (squared l2, l1 or cosine distance) is bounded. Rows with a_i <= bound become candidates,
- * each with an upper bound u_i of its key. When their buffer is full, the k-th smallest u bounds
- * the k-th true key from above, and bound becomes the largest value that a row with such a key
- * could have; candidates beyond it go. What is left at the end, mostly k rows and their near-ties,
- * is measured again in double and ordered by (t, row). So the answer is the exact one: bound never
- * excludes a row that belongs to it. Where near-ties fill the buffer they are measured at once.
+ * each with an upper bound u_i of its key. The k smallest u are kept in a heap: the largest of them
+ * bounds the k-th true key from above, and bound is the largest value that a row with such a key
+ * could have. What leaves the heap waits behind it while it is inside the bound. What is left at
+ * the end, mostly k rows and their near-ties, is measured again in double and ordered by (t, row).
+ * So the answer is the exact one: bound never excludes a row that belongs to it. Where near-ties
+ * fill the buffer they are measured at once.
  *
  *   direct form    sum of differences: a = t (1 + e), |e| <= (d + 2) u; u = 2^-24
  *   expanded form  |b|^2 - 2 x.b (many queries at once, one multiply-add a feature):
@@ -55,7 +56,7 @@ typedef struct layout {
 /* ---- scratch ---- */
 
 static size_t candidate_capacity(size_t k) {
-    return 4 * k + 32;
+    return 2 * k + 32;
 }
 
 static bool take(size_t *offset, size_t count, size_t size, size_t *at) {
@@ -131,10 +132,12 @@ static double distance_of(const knn_model *model, double key) {
 
 /* ---- bounds ---- */
 
+/* A float that is not below value, without a library call. */
 static float round_up(double value) {
-    if (!(value < FLT_MAX))
+    if (!(value < (double)FLT_MAX / 2))
         return INFINITY;
-    return nextafterf((float)value, INFINITY);
+    float near = (float)value;
+    return near + fabsf(near) * 0x1p-22f + FLT_MIN;
 }
 
 static bool error_is_relative(const search *s) {
@@ -213,25 +216,46 @@ static void settle(search *s) {
     s->count = keep;
 }
 
-/* Lowers the bound to what the k best candidates prove, and drops what lies beyond it. */
-static void tighten(search *s) {
-    lm_ranked_first(s->items, s->count, s->k);
-    s->bound = bound_for(s, s->items[s->k - 1].key);
+/* The same before the end of the scan: items become the heap again. */
+static void settle_early(search *s) {
+    s->settled += s->count;
+    settle(s);
+    lm_heap_make(s->items, s->k);
+    s->bound = bound_for(s, s->items[0].key);
+}
+
+/* Drops what waits behind the heap and is beyond the bound by now. */
+static void make_room(search *s) {
     double limit = key_below(s, s->bound);
     size_t keep = s->k;
     for (size_t i = s->k; i < s->count; i++)
         if (s->items[i].key <= limit)
             s->items[keep++] = s->items[i];
     s->count = keep;
-    if (keep > s->k + (s->capacity - s->k) / 2) {
-        s->settled += keep;
-        settle(s);
-        s->bound = bound_for(s, s->items[s->k - 1].key);
+    if (keep > s->k + (s->capacity - s->k) / 2)
+        settle_early(s);
+}
+
+static void add(search *s, lm_ranked item) {
+    if (s->count >= s->k) {
+        if (s->count == s->capacity)
+            make_room(s);
+        lm_ranked last = s->items[0];
+        if (lm_ranked_before(item, last)) {
+            lm_heap_replace(s->items, s->k, item);
+            s->bound = bound_for(s, s->items[0].key);
+            item = last;
+        }
+    }
+    s->items[s->count++] = item;
+    if (s->count == s->k) {
+        lm_heap_make(s->items, s->k);
+        s->bound = bound_for(s, s->items[0].key);
     }
 }
 
-/* Takes what is inside the bound among the n rows from first on. */
-static void absorb(search *s, const float *values, size_t first, size_t n, uint32_t *index) {
+/* Takes what is inside the bound among n rows from first on. */
+static void absorb_some(search *s, const float *values, size_t first, size_t n, uint32_t *index) {
     const float *norms = s->expanded ? s->model->norms + first : NULL;
     size_t found = s->blind ? n
                    : norms  ? lm_below_expanded(values, norms, n, s->bound, index)
@@ -239,12 +263,17 @@ static void absorb(search *s, const float *values, size_t first, size_t n, uint3
     for (size_t i = 0; i < found; i++) {
         size_t place = s->blind ? i : index[i];
         float value = s->blind ? 0 : norms ? norms[place] - 2 * values[place] : values[place];
-        if (value > s->bound)
-            continue; /* the bound has moved since */
-        if (s->count == s->capacity)
-            tighten(s);
-        s->items[s->count++] = (lm_ranked){key_below(s, value), first + place};
+        if (value <= s->bound) /* which may have moved since */
+            add(s, (lm_ranked){key_below(s, value), first + place});
     }
+}
+
+/* The first rows come a few at a time: there is no bound yet, and all of them are candidates. */
+static void absorb(search *s, const float *values, size_t first, size_t n, uint32_t *index) {
+    size_t few = s->k < LM_PANEL ? LM_PANEL : s->k;
+    for (; s->bound == INFINITY && n > few; first += few, values += few, n -= few)
+        absorb_some(s, values, first, few, index);
+    absorb_some(s, values, first, n, index);
 }
 
 /* ---- scans ---- */
@@ -278,13 +307,13 @@ static void scan_one(search *s, float *values, uint32_t *index) {
     settle(s);
 }
 
-/* Back to the direct form when the expanded one excludes too little. */
+/* Back to the direct form when the expanded one excludes too little. Settling first: the old upper
+ * bounds mean nothing to the new error. */
 static void watch(search *s) {
     if (s->expanded && s->settled > 8 * s->capacity) {
         s->expanded = false;
         set_error(s);
-        settle(s); /* the old upper bounds mean nothing to the new error */
-        s->bound = bound_for(s, s->items[s->k - 1].key);
+        settle_early(s);
     }
 }
 
