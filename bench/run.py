@@ -82,7 +82,8 @@ def main():
         names = ["mnist", "letter"] if real else ["60000x784", "16000x16"]
         record("knn", [([python, "bench/peers/knn.py", name], {}) for name in names])
     if "parse" in wanted:
-        record("parse", [([python, "bench/peers/parse.py"], {"LIMN_PARSE": program("parse")})])
+        record("parse", [([program("parse")], {}),
+                         ([python, "bench/peers/parse.py", "--parse", program("parse")], {})])
     if "open" in wanted:
         with tempfile.TemporaryDirectory() as folder:
             record("open", [([program("open"), big_model(folder)], {})])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast numpy and pandas read tables, in MB of text a second: the peers of bench_parse.
 
-    parse_peers.py [--parse BENCH_PARSE] [FILE...]
+    parse.py [--parse BENCH_PARSE] [FILE...]
 
 Without FILE a numeric table of 400,000 x 17 cells is written to a temporary folder. With --parse
 the given bench_parse reads the same files in the same run, so that the figures can be compared.
