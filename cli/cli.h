@@ -146,7 +146,10 @@ int cli_check_interrupt(cli_session *session);
 /* "limn: SENTENCE" on stderr; returns code. */
 int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-int cli_open_model(cli_session *session, const char *path, limn_model **out);
+/* A whole command on the model that its first argument names: opens session and model, works,
+ * closes both. An output that would replace an input is refused first. */
+typedef int cli_model_work(cli_session *session, const cli_args *args, const limn_model *model);
+int cli_with_model(const cli_args *args, cli_model_work *work);
 void cli_read_options(const cli_args *args, limn_task task, limn_read_options *out);
 int cli_open_predictor(cli_session *session, const limn_model *model, const cli_args *args,
                        size_t neighbors, limn_predictor **out);

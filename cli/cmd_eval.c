@@ -198,12 +198,5 @@ done:
 }
 
 int cmd_eval(const cli_args *args) {
-    cli_session session;
-    limn_model *model = NULL;
-    int code = cli_session_open(&session, args);
-    code = code ? code : cli_open_model(&session, args->positionals[0], &model);
-    code = code ? code : evaluate(&session, args, model);
-    limn_model_free(model);
-    cli_session_close(&session);
-    return code;
+    return cli_with_model(args, evaluate);
 }

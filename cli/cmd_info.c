@@ -133,18 +133,13 @@ static int print_json(const limn_model *model, const limn_model_info *info) {
     return cli_json_print(object, stdout);
 }
 
-int cmd_info(const cli_args *args) {
-    cli_session session;
+static int tell(cli_session *session, const cli_args *args, const limn_model *model) {
     limn_model_info info;
-    limn_model *model = NULL;
-    int code = cli_session_open(&session, args);
-    code = code ? code : cli_open_model(&session, args->positionals[0], &model);
-    if (code == EXIT_DONE) {
-        limn_model_describe(model, &info);
-        code =
-            args->json ? print_json(model, &info) : print_words(model, &info, args->positionals[0]);
-    }
-    limn_model_free(model);
-    cli_session_close(&session);
-    return code;
+    (void)session;
+    limn_model_describe(model, &info);
+    return args->json ? print_json(model, &info) : print_words(model, &info, args->positionals[0]);
+}
+
+int cmd_info(const cli_args *args) {
+    return cli_with_model(args, tell);
 }

@@ -148,22 +148,6 @@ done:
     return code;
 }
 
-static int run(cli_session *session, const cli_args *args) {
-    limn_model *model = NULL;
-    int code = EXIT_DONE;
-    for (size_t i = 0; args->output && i < args->positional_count && !code; i++)
-        code = cli_refuse_overwrite(args->output, args->positionals[i]);
-    code = code ? code : cli_open_model(session, args->positionals[0], &model);
-    code = code ? code : predict(session, args, model);
-    limn_model_free(model);
-    return code;
-}
-
 int cmd_predict(const cli_args *args) {
-    cli_session session;
-    int code = cli_session_open(&session, args);
-    if (code == EXIT_DONE)
-        code = run(&session, args);
-    cli_session_close(&session);
-    return code;
+    return cli_with_model(args, predict);
 }

@@ -93,27 +93,11 @@ done:
     return code;
 }
 
-static int run(cli_session *session, const cli_args *args) {
-    limn_model *model = NULL;
-    int code = EXIT_DONE;
-    for (size_t i = 0; args->output && i < args->positional_count && !code; i++)
-        code = cli_refuse_overwrite(args->output, args->positionals[i]);
-    code = code ? code : cli_open_model(session, args->positionals[0], &model);
-    code = code ? code : search_all(session, args, model);
-    limn_model_free(model);
-    return code;
-}
-
 int cmd_search(const cli_args *args) {
-    cli_session session;
     if (args->neighbors == 0)
         return cli_fail(EXIT_USAGE,
                         "limn search needs -k K, the number of neighbours, such as: "
                         "limn search %s %s -k 10",
                         args->positionals[0], args->positionals[1]);
-    int code = cli_session_open(&session, args);
-    if (code == EXIT_DONE)
-        code = run(&session, args);
-    cli_session_close(&session);
-    return code;
+    return cli_with_model(args, search_all);
 }

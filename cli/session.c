@@ -101,7 +101,7 @@ int cli_check(cli_session *session, limn_status status) {
     return cli_fail(exit_code(status), "%s", *sentence ? sentence : limn_status_string(status));
 }
 
-int cli_open_model(cli_session *session, const char *path, limn_model **out) {
+static int open_model(cli_session *session, const char *path, limn_model **out) {
     *out = NULL;
     if (strcmp(path, "-") == 0)
         return cli_fail(EXIT_USAGE, "a model cannot be read from standard input; only DATA may be "
@@ -137,6 +137,25 @@ int cli_refuse_overwrite(const char *output, const char *input) {
     if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
         return EXIT_DONE;
     return cli_fail(EXIT_USAGE, "%s: -o would replace the input file; give another name", output);
+}
+
+static int refuse_inputs(const cli_args *args) {
+    int code = EXIT_DONE;
+    for (size_t i = 0; args->output && i < args->positional_count && !code; i++)
+        code = cli_refuse_overwrite(args->output, args->positionals[i]);
+    return code;
+}
+
+int cli_with_model(const cli_args *args, cli_model_work *work) {
+    cli_session session;
+    limn_model *model = NULL;
+    int code = cli_session_open(&session, args);
+    code = code ? code : refuse_inputs(args);
+    code = code ? code : open_model(&session, args->positionals[0], &model);
+    code = code ? code : work(&session, args, model);
+    limn_model_free(model);
+    cli_session_close(&session);
+    return code;
 }
 
 int cli_open_output(cli_session *session, const char *path, limn_output **out) {

@@ -4,8 +4,8 @@
  *   parse FILE...    reads these
  *
  * Prints one line a file: the best of 5 reads into memory and through the streaming reader, and
- * beside them `wc -l`, which does nothing but look for newlines. bench/peers/parse.py does the same with
- * numpy and pandas. */
+ * beside them `wc -l`, which does nothing but look for newlines. bench/peers/parse.py does the same
+ * with numpy and pandas. */
 #include "base/base.h"
 #include "data/reader.h"
 
