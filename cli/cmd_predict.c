@@ -136,6 +136,7 @@ static int predict(cli_session *session, const cli_args *args, const limn_model 
         goto done;
     session->progress.file = args->positionals[1];
     cli_read_options(args, a.info.task, &options);
+    options.skip_label = 1;
     code = cli_check(session, limn_reader_open(session->context, args->positionals[1], &options,
                                                model, &reader));
     if (!code && a.with_proba)

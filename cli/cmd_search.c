@@ -80,6 +80,7 @@ static int search_all(cli_session *session, const cli_args *args, const limn_mod
         goto done;
     session->progress.file = args->positionals[1];
     cli_read_options(args, info.task, &options);
+    options.skip_label = 1;
     code = cli_check(session, limn_reader_open(session->context, args->positionals[1], &options,
                                                model, &reader));
     code = code ? code : cli_put(session, s.output, "query,rank,row,distance\n");

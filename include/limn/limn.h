@@ -124,6 +124,7 @@ typedef struct limn_read_options {
     limn_task task;    /* what the label column means; LIMN_SEARCH needs none */
     const char *label; /* NAME, 1-based INDEX, "first" or "last"; NULL: the default rule */
     int no_label;      /* every column is a feature */
+    int skip_label;    /* the label is found as usual, but not read: it may even be wrong */
 } limn_read_options;
 
 LIMN_API void limn_read_options_init(limn_read_options *options);

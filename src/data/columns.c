@@ -234,20 +234,20 @@ static limn_status explicit_label(limn_context *ctx, const lm_column_request *re
 
 /* ---- roles ---- */
 
-static void set_label(lm_columns *columns, size_t column, limn_task task) {
+static void set_label(lm_columns *columns, size_t column, bool wanted) {
     if (column == LM_NO_COLUMN)
         return;
-    columns->has_label = task != LIMN_SEARCH;
+    columns->has_label = wanted;
     columns->role[column] = columns->has_label ? LM_ROLE_LABEL : LM_ROLE_SKIP;
 }
 
 /* Features in the order of their columns. */
-static void number_features(lm_columns *columns, size_t label, limn_task task) {
+static void number_features(lm_columns *columns, size_t label, bool wanted) {
     uint32_t feature = 0;
     for (size_t c = 0; c < columns->count; c++)
         if (c != label)
             columns->role[c] = feature++;
-    set_label(columns, label, task);
+    set_label(columns, label, wanted);
 }
 
 static limn_status keep_names(limn_context *ctx, const lm_cells *header, size_t label,
@@ -288,7 +288,7 @@ static limn_status resolve_training(limn_context *ctx, const lm_column_request *
                        "separator",
                        request->file);
     schema->label_column = label;
-    number_features(columns, label, schema->task);
+    number_features(columns, label, lm_label_wanted(options, schema->task));
     return header ? keep_names(ctx, request->first, label, schema) : LIMN_OK;
 }
 
@@ -346,7 +346,7 @@ static limn_status resolve_by_name(limn_context *ctx, const lm_column_request *r
         if (label == LM_NO_COLUMN)
             label = find_default(header, columns->role);
     }
-    set_label(columns, label, match->task);
+    set_label(columns, label, lm_label_wanted(request->options, match->task));
     warn_of_extra(ctx, request, columns, label);
     return LIMN_OK;
 }
@@ -383,7 +383,7 @@ static limn_status resolve_by_place(limn_context *ctx, const lm_column_request *
     } else if (with_label) {
         label = match->label_column < columns->count ? match->label_column : columns->count - 1;
     }
-    number_features(columns, label, match->task);
+    number_features(columns, label, lm_label_wanted(options, match->task));
     return LIMN_OK;
 }
 

@@ -21,7 +21,7 @@ const char *lm_cells_at(const lm_cells *cells, size_t index);
 
 typedef struct lm_columns {
     size_t count;
-    uint32_t *role; /* a column's feature number, or one of the two above */
+    uint32_t *role; /* a column's feature number, LM_ROLE_LABEL or LM_ROLE_SKIP */
     bool has_label; /* some role is LM_ROLE_LABEL */
 } lm_columns;
 

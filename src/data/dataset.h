@@ -26,6 +26,11 @@ void lm_schema_free(lm_schema *schema);
 /* to has been initialised; what it held is freed. On failure it is empty. */
 limn_status lm_schema_copy(limn_context *ctx, const lm_schema *from, lm_schema *to);
 
+/* Whether labels are to be read where there are any. */
+static inline bool lm_label_wanted(const limn_read_options *options, limn_task task) {
+    return task != LIMN_SEARCH && !options->skip_label;
+}
+
 struct limn_data {
     limn_allocator mem;
     lm_schema schema; /* its mem points at the mem above */

@@ -4,7 +4,8 @@
  *
  * with ascending indices from 1, separated by blanks; features that do not appear are 0. Without
  * match the number of features is the largest index, so rows are stored at a stride that grows and
- * is cut at the end. Whether rows have labels is told by the first one. */
+ * is cut at the end. Whether rows have labels is told by the first one; where labels are skipped,
+ * each row may have one or not. */
 #include "data/number.h"
 #include "data/reader_impl.h"
 
@@ -92,7 +93,7 @@ static limn_status row_label(limn_reader *r, const lm_place *place, const char *
                               "the row");
     if (pair)
         return LIMN_OK;
-    if (!r->has_label && !r->options.no_label && r->schema.task != LIMN_SEARCH)
+    if (!r->has_label && !r->options.no_label && lm_label_wanted(&r->options, r->schema.task))
         return lm_reader_fail(r, place,
                               "there is a label, but the first row has none; label all rows or "
                               "none");
@@ -255,7 +256,7 @@ static limn_status libsvm_open(limn_reader *r) {
         return status;
     const char *p = skip_blanks(r->text.data + r->text.begin);
     bool label = !memchr(p, ':', (size_t)(token_end(p) - p));
-    r->has_label = label && !o->no_label && r->schema.task != LIMN_SEARCH;
+    r->has_label = label && !o->no_label && lm_label_wanted(o, r->schema.task);
     if (!r->match && label && !o->no_label)
         r->schema.label_column = 0;
     return LIMN_OK;

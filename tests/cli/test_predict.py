@@ -275,3 +275,22 @@ def test_answers_before_a_bad_line_are_given(limn, tmp_path, model, test_table, 
     done = limn("predict", model, "-", input=text, code=3)
     assert answers(done) in ([expected[0]], [])
     assert "line 2" in done.stderr
+
+
+def test_libsvm_rows_with_and_without_labels_may_be_mixed(limn, tmp_path, train_table, test_table, expected):
+    train = train_table.libsvm(tmp_path / "train.svm")
+    limn("train", train, "-m", "knn", "-p", "k=1", "-o", tmp_path / "m.limn")
+    with_labels = test_table.libsvm(tmp_path / "a.svm").read_text().splitlines()
+    without = test_table.libsvm(tmp_path / "b.svm", labels=False).read_text().splitlines()
+    mixed = tmp_path / "mixed.svm"
+    mixed.write_text("\n".join(a if i % 3 else b for i, (a, b) in enumerate(zip(with_labels, without))))
+    assert limn("predict", tmp_path / "m.limn", mixed).stdout.splitlines() == expected
+
+
+def test_a_label_that_is_empty_or_no_number_does_not_stop_answers(limn, tmp_path):
+    train = tmp_path / "t.csv"
+    train.write_text("a,b,y\n1,2,0.5\n3,4,1.5\n")
+    limn("train", train, "--task", "regress", "-m", "knn", "-p", "k=1", "-o", tmp_path / "m.limn")
+    query = tmp_path / "q.csv"
+    query.write_text("a,b,y\n1,2,\n3,4,unknown\n")
+    assert limn("predict", tmp_path / "m.limn", query).stdout.splitlines() == ["0.5", "1.5"]
