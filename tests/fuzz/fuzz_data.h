@@ -97,6 +97,21 @@ static inline void check_stream(limn_context *ctx, const void *bytes, size_t siz
     limn_reader_free(reader);
 }
 
+/* Skipping the labels changes no feature, and refuses nothing that was accepted with them. */
+static inline void check_skipping(limn_context *ctx, const void *bytes, size_t size,
+                                  limn_read_options options, const lm_schema *match,
+                                  const limn_data *whole) {
+    limn_data *bare = NULL;
+    options.skip_label = 1;
+    limn_status status = fuzz_read(ctx, bytes, size, 0, &options, match, &bare);
+    if (whole) {
+        REQUIRE(status == LIMN_OK && bare->n == whole->n && !bare->label && !bare->target);
+        REQUIRE(bare->schema.features == whole->schema.features);
+        REQUIRE(memcmp(bare->x, whole->x, whole->n * whole->schema.features * sizeof(float)) == 0);
+    }
+    limn_data_free(bare);
+}
+
 static inline void fuzz_all_ways(limn_context *ctx, const uint8_t *bytes, size_t size, size_t chunk,
                                  const limn_read_options *options, const lm_schema *match) {
     limn_data *whole = NULL, *pieces = NULL;
@@ -108,6 +123,7 @@ static inline void fuzz_all_ways(limn_context *ctx, const uint8_t *bytes, size_t
         check_same(whole, pieces);
     }
     check_stream(ctx, bytes, size, chunk, options, match, whole);
+    check_skipping(ctx, bytes, size, *options, match, whole);
     limn_data_free(whole);
     limn_data_free(pieces);
 }
