@@ -59,7 +59,7 @@ static double count_lines(const char *path) {
     return system(command) == 0 ? now() - start : 0;
 }
 
-static int measure(limn_context *ctx, const char *path) {
+static int measure(limn_context *ctx, const char *path, const char *name) {
     struct stat info;
     size_t rows = 0, features = 0;
     double whole = 1e300, stream = 1e300, lines = 1e300;
@@ -80,9 +80,10 @@ static int measure(limn_context *ctx, const char *path) {
         lines = wc < lines ? wc : lines;
     }
     double mb = (double)info.st_size / 1e6;
-    printf("%-28s %9zu x %-5zu %7.1f MB  whole %6.0f MB/s  stream %6.0f MB/s  wc -l %6.0f MB/s\n",
-           strrchr(path, '/') ? strrchr(path, '/') + 1 : path, rows, features, mb, mb / whole,
-           stream < 1e300 ? mb / stream : 0.0, mb / lines);
+    printf("%-14s %7zu x %-4zu %6.1f MB  whole %5.0f MB/s  ", name, rows, features, mb, mb / whole);
+    if (stream < 1e300)
+        printf("stream %5.0f MB/s  ", mb / stream);
+    printf("wc -l %5.0f MB/s\n", mb / lines);
     return 0;
 }
 
@@ -120,7 +121,7 @@ static int measure_own(limn_context *ctx) {
         char path[4096];
         snprintf(path, sizeof path, "%s/limn-%ld-%s", folder ? folder : "/tmp", (long)getpid(),
                  names[kind]);
-        failed = write_file(path, kind) || measure(ctx, path);
+        failed = write_file(path, kind) || measure(ctx, path, names[kind]);
         remove(path);
     }
     return failed;
@@ -132,7 +133,7 @@ int main(int argc, char **argv) {
         return 1;
     int failed = argc < 2 ? measure_own(ctx) : 0;
     for (int i = 1; i < argc && !failed; i++)
-        failed = measure(ctx, argv[i]);
+        failed = measure(ctx, argv[i], strrchr(argv[i], '/') ? strrchr(argv[i], '/') + 1 : argv[i]);
     limn_context_free(ctx);
     return failed;
 }
