@@ -42,6 +42,13 @@ limn_status limn_reader_open(limn_context *context, const char *path,
                           match ? &match->schema : NULL, out);
 }
 
+limn_status limn_data_match(limn_context *context, limn_data *data, const limn_model *model) {
+    if (data->schema.features != model->schema.features)
+        return lm_fail(context, LIMN_E_DATA, "the data has %zu features, the model %zu",
+                       data->schema.features, model->schema.features);
+    return lm_data_relabel(context, data, &model->schema.labels);
+}
+
 /* ---- models ---- */
 
 void limn_train_options_init(limn_train_options *options) {
@@ -72,6 +79,15 @@ limn_status limn_model_open(limn_context *context, const char *path, limn_model 
     return status == LIMN_OK ? lm_model_load(context, file, out) : status;
 }
 
+static unsigned model_capabilities(const limn_model *model) {
+    unsigned capabilities = model->method->info.capabilities;
+    if (model->schema.task != LIMN_CLASSIFY)
+        capabilities &= ~(unsigned)(LIMN_CAN_CLASSIFY | LIMN_CAN_PROBA | LIMN_CAN_SCORES);
+    if (model->schema.task != LIMN_REGRESS)
+        capabilities &= ~(unsigned)LIMN_CAN_REGRESS;
+    return capabilities;
+}
+
 void limn_model_describe(const limn_model *model, limn_model_info *out) {
     *out = (limn_model_info){.method = model->method->info.name,
                              .task = model->schema.task,
@@ -81,7 +97,7 @@ void limn_model_describe(const limn_model *model, limn_model_info *out) {
                              .classes = model->schema.labels.count,
                              .rows = model->rows,
                              .seed = model->seed,
-                             .capabilities = model->method->info.capabilities,
+                             .capabilities = model_capabilities(model),
                              .param_count = model->method->info.param_count,
                              .stat_count = model->stats.count,
                              .bytes = model->bytes,
@@ -127,7 +143,7 @@ void limn_predictor_options_init(limn_predictor_options *options) {
     options->threads = 1;
 }
 
-/* NULL-safe refusal of a question that the model cannot answer. */
+/* Refuses a question that the model cannot answer. */
 static limn_status check_task(limn_predictor *p, limn_task task, bool supported, const char *what) {
     const limn_model *model = p->model;
     if (model->schema.task != task)

@@ -15,8 +15,9 @@
  *     limn_error() gives the sentence. The library never prints, exits or aborts.
  *   - A context belongs to one thread at a time. A model is immutable while predicting and may be
  *     shared by any number of threads, each with its own context and predictor.
- *   - Objects are independent once made: a context may be freed before the objects it made, but the
- *     memory functions given to it must outlive them. A model must outlive its predictors.
+ *   - Data and models are independent of the context that made them and may outlive it, but not its
+ *     memory functions. Predictors, readers and outputs use their context until they are freed, and
+ *     a predictor its model.
  *   - Text is UTF-8, sizes are size_t, features are float, classes are numbered from 0.
  */
 #ifndef LIMN_LIMN_H
@@ -145,6 +146,9 @@ LIMN_API limn_status limn_data_from_labels(limn_context *context, const float *x
 /* A stratified random part of data: fraction of the rows of each class (0 < fraction <= 1). */
 LIMN_API limn_status limn_data_subsample(limn_context *context, const limn_data *data,
                                          double fraction, limn_data **out);
+/* Numbers the classes of data as model does; those that model does not know come after its own. */
+LIMN_API limn_status limn_data_match(limn_context *context, limn_data *data,
+                                     const limn_model *model);
 LIMN_API void limn_data_free(limn_data *data);
 
 LIMN_API size_t limn_data_rows(const limn_data *data);
@@ -261,7 +265,7 @@ typedef struct limn_model_info {
     size_t classes;       /* 0 unless task is LIMN_CLASSIFY */
     uint64_t rows;        /* trained on */
     uint64_t seed;
-    unsigned capabilities;
+    unsigned capabilities; /* of this model: those of its method that fit its task */
     size_t param_count;
     size_t stat_count;
     size_t bytes; /* of the file; for a model not saved yet, of the file that saving would write */
@@ -284,7 +288,7 @@ LIMN_API const char *limn_model_stat(const limn_model *model, size_t index, doub
 typedef struct limn_predictor limn_predictor;
 
 typedef struct limn_predictor_options {
-    int threads;      /* for calls with many rows; 1 */
+    int threads;      /* for calls with many rows; 1. 0: those of the context */
     size_t neighbors; /* the largest k that limn_search will ask for; 0 */
 } limn_predictor_options;
 
@@ -295,7 +299,8 @@ LIMN_API limn_status limn_predictor_new(limn_context *context, const limn_model 
                                         limn_predictor **out);
 LIMN_API void limn_predictor_free(limn_predictor *predictor);
 
-/* n rows of limn_model_info.features floats each. None of these allocates, locks or prints. NaN and
+/* n rows of limn_model_info.features floats each. None of these allocates, locks or prints (with
+ * more than one thread, the OpenMP runtime does what it needs to start and join them). NaN and
  * infinity give LIMN_E_DATA and a sentence in the predictor's context that names row and column. */
 LIMN_API limn_status limn_predict(limn_predictor *predictor, const float *x, size_t n,
                                   int32_t *classes);
@@ -313,7 +318,7 @@ LIMN_API limn_status limn_search(limn_predictor *predictor, const float *x, size
 typedef struct limn_eval_options {
     int measure_speed;      /* 1: latency and throughput too */
     double latency_seconds; /* time given to the latency measurement; 2 */
-    int threads;            /* of the batch measurement; 1 */
+    int threads;            /* of the batch measurement; 1. 0: those of the context */
 } limn_eval_options;
 
 LIMN_API void limn_eval_options_init(limn_eval_options *options);
@@ -332,7 +337,8 @@ typedef struct limn_evaluation {
     limn_allocator allocator;
 } limn_evaluation;
 
-/* data must have been read with match = model. Free the result with limn_evaluation_free. */
+/* data must have been read with match = model, or matched to it by limn_data_match. Free the result
+ * with limn_evaluation_free. */
 LIMN_API limn_status limn_evaluate(limn_context *context, const limn_model *model,
                                    const limn_data *data, const limn_eval_options *options,
                                    limn_evaluation *out);

@@ -83,6 +83,13 @@ static limn_status open_replacement(limn_output *out, mode_t mode) {
     return status;
 }
 
+/* /dev/stdout and its like lead to the very file that a shell has opened, perhaps to append. */
+static bool is_standard_output(const struct stat *info) {
+    struct stat standard;
+    return fstat(STDOUT_FILENO, &standard) == 0 && standard.st_dev == info->st_dev &&
+           standard.st_ino == info->st_ino;
+}
+
 static limn_status open_destination(limn_output *out) {
     struct stat info;
     if (strcmp(out->path, "-") == 0) {
@@ -96,9 +103,10 @@ static limn_status open_destination(limn_output *out) {
             errno = EISDIR;
             return output_fail(out, "write there");
         }
-        if (!S_ISREG(info.st_mode)) {
+        if (!S_ISREG(info.st_mode) || is_standard_output(&info)) {
             out->through = true;
-            out->fd = open(out->path, O_WRONLY | O_CLOEXEC);
+            out->fd =
+                is_standard_output(&info) ? STDOUT_FILENO : open(out->path, O_WRONLY | O_CLOEXEC);
             return out->fd < 0 ? output_fail(out, "write there") : LIMN_OK;
         }
     }
@@ -130,9 +138,13 @@ static limn_status write_all(limn_output *out, const unsigned char *bytes, size_
     while (size) {
         ssize_t done = write(out->fd, bytes, size);
         if (done < 0) {
-            if (errno == EINTR)
-                continue;
-            return output_fail(out, "write");
+            if (errno != EINTR)
+                return output_fail(out, "write");
+            /* A signal: the one who waits for a slow reader may want to give up. */
+            out->status = lm_progress(out->ctx, "writing", 0, 0, -1);
+            if (out->status != LIMN_OK)
+                return out->status;
+            continue;
         }
         bytes += done;
         size -= (size_t)done;

@@ -30,7 +30,7 @@ void limn_model_free(limn_model *model) {
     lm_free(&mem, model);
 }
 
-static unsigned task_capability(limn_task task) {
+unsigned lm_task_capability(limn_task task) {
     switch (task) {
     case LIMN_CLASSIFY:
         return LIMN_CAN_CLASSIFY;
@@ -60,7 +60,9 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
     if (!*method)
         return fail_method(ctx, options->method);
     const limn_method_info *info = &(*method)->info;
-    if (!(info->capabilities & task_capability(task)))
+    if (!limn_task_name(task))
+        return lm_fail(ctx, LIMN_E_USAGE, "there is no task number %d", (int)task);
+    if (!(info->capabilities & lm_task_capability(task)))
         return lm_fail(ctx, LIMN_E_USAGE, "%s cannot %s; see 'limn methods' for those that can",
                        info->name, limn_task_name(task));
     lm_params_init(info, params);

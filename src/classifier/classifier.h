@@ -28,6 +28,8 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
                           const lm_method **method, lm_params *params);
 limn_status lm_model_train(limn_context *ctx, const limn_data *data,
                            const limn_train_options *options, limn_model **out);
+/* The capability that a task needs. */
+unsigned lm_task_capability(limn_task task);
 /* An empty model; free with limn_model_free. */
 limn_status lm_model_new(limn_context *ctx, const lm_method *method, limn_model **out);
 

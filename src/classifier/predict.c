@@ -33,7 +33,7 @@ limn_status limn_predictor_new(limn_context *context, const limn_model *model,
     p->ctx = context;
     p->mem = context->mem;
     p->model = model;
-    p->threads = options->threads > 1 ? options->threads : 1;
+    p->threads = options->threads > 0 ? options->threads : context->threads;
     p->neighbors = options->neighbors;
     if (!slice_size(p, &p->scaled_bytes, &p->slice) ||
         !(p->memory = lm_alloc_aligned(&p->mem, (size_t)p->threads, p->slice))) {

@@ -176,6 +176,8 @@ static limn_status get_model(limn_context *ctx, const lm_file *file, limn_model 
                        "%s: its method '%.40s' is unknown to limn %s; use the version that wrote "
                        "it (%.20s)",
                        lm_file_name(file), name, limn_version(), version);
+    if (!(method->info.capabilities & lm_task_capability(task)))
+        return lm_file_bad(ctx, file, "%s cannot %s", name, limn_task_name(task));
     status = lm_model_new(ctx, method, out);
     if (status != LIMN_OK)
         return status;
@@ -193,6 +195,9 @@ static limn_status get_params(limn_context *ctx, const lm_file *file, limn_model
     for (size_t i = 0; i < info->param_count && status == LIMN_OK; i++) {
         const char *value;
         char assignment[2 * LM_PARAM_TEXT];
+        if (!lm_kv_has(&kv, info->params[i].key))
+            continue; /* a parameter that is newer than the file: its default is the old behaviour
+                       */
         status = lm_kv_text(&kv, info->params[i].key, &value);
         if (status != LIMN_OK)
             break;
@@ -267,6 +272,9 @@ static limn_status get_schema(limn_context *ctx, const lm_file *file, lm_schema 
 
 static limn_status get_scaling(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
     limn_status status;
+    /* Three lists of that many doubles must be there before memory for them is taken. */
+    if (s->out > kv->section.size / (3 * sizeof(double)))
+        return lm_file_bad(ctx, kv->file, "the scaling of %zu features is cut", s->out);
     double *keep = lm_alloc(&ctx->mem, s->out, sizeof *keep);
     s->keep = lm_alloc(&ctx->mem, s->out, sizeof *s->keep);
     s->offset = lm_alloc(&ctx->mem, s->out, sizeof *s->offset);

@@ -338,3 +338,24 @@ size_t limn_data_class_count(const limn_data *data) {
 const char *limn_data_class_name(const limn_data *data, size_t index) {
     return index < data->schema.labels.count ? data->schema.labels.names[index] : NULL;
 }
+
+limn_status lm_data_relabel(limn_context *ctx, limn_data *data, const lm_labels *labels) {
+    lm_labels *own = &data->schema.labels, merged;
+    int32_t *renumber = lm_alloc(&ctx->mem, own->count, sizeof *renumber);
+    if (!renumber)
+        return lm_fail_memory(ctx);
+    lm_labels_init(&merged, &data->mem);
+    limn_status status = lm_labels_copy(ctx, labels, &merged);
+    for (size_t c = 0; c < own->count && status == LIMN_OK; c++)
+        status = lm_labels_add(ctx, &merged, own->names[c], strlen(own->names[c]), &renumber[c]);
+    if (status == LIMN_OK) {
+        for (size_t i = 0; data->label && i < data->n; i++)
+            data->label[i] = renumber[data->label[i]];
+        lm_labels_free(own);
+        *own = merged;
+    } else {
+        lm_labels_free(&merged);
+    }
+    lm_free(&ctx->mem, renumber);
+    return status;
+}

@@ -23,10 +23,23 @@ void lm_labels_free(lm_labels *labels) {
     lm_labels_init(labels, labels->mem);
 }
 
+/* Codes such as 01234 and whole numbers of so many digits that doubles would merge them are texts.
+ */
+static bool is_code(const char *text, size_t length) {
+    size_t digits = 0;
+    while (length && (*text == ' ' || *text == '+' || *text == '-'))
+        text++, length--;
+    if (length > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9')
+        return true;
+    while (digits < length && text[digits] >= '0' && text[digits] <= '9')
+        digits++;
+    return digits == length && digits > 15;
+}
+
 /* NaN unless the text is a finite number; -0 becomes 0. */
 static double label_value(const char *text, size_t length) {
     double value;
-    if (!lm_parse_double(text, length, &value) || !isfinite(value))
+    if (is_code(text, length) || !lm_parse_double(text, length, &value) || !isfinite(value))
         return NAN;
     return value + 0.0;
 }

@@ -1,7 +1,9 @@
 /* labels.h: the map between labels as they were written and class numbers 0..count-1.
  *
  * Two labels that are numbers and equal in value ("1", "+1", "1.0") are one class; its name is the
- * form that was seen first. All other labels are compared byte by byte. */
+ * form that was seen first. All other labels are compared byte by byte, and so are numbers that
+ * look like codes: with a leading zero ("01234") or whole with more than 15
+ * digits. */
 #ifndef LIMN_DATA_LABELS_H
 #define LIMN_DATA_LABELS_H
 

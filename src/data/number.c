@@ -21,7 +21,8 @@ const double lm_pow10[LM_POW10_MAX - LM_POW10_MIN + 1] = {
     1e27,  1e28,  1e29,  1e30,  1e31,  1e32,  1e33,  1e34,  1e35,  1e36,  1e37,  1e38,
 };
 
-enum { EXPONENT_CAP = 100000 }; /* beyond it every number is 0 or too large */
+/* Beyond it every number is 0 or too large, whatever a mantissa that fits in memory adds to it. */
+#define EXPONENT_CAP (PTRDIFF_MAX / 32)
 
 const char *lm_decimal_exponent(const char *p, lm_decimal *number) {
     bool negative = *p == '-';

@@ -6,6 +6,7 @@
  * deviation, which rounding could make larger than 0. */
 #include "data/scaler.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -105,6 +106,13 @@ void lm_scaler_free(const limn_allocator *mem, lm_scaler *scaler) {
     *scaler = (lm_scaler){.kind = LIMN_SCALE_NONE};
 }
 
+/* A query far outside the training range stays finite. */
+static inline float clamp(double value) {
+    return (float)(value > (double)FLT_MAX    ? (double)FLT_MAX
+                   : value < -(double)FLT_MAX ? -(double)FLT_MAX
+                                              : value);
+}
+
 void lm_scaler_apply(const lm_scaler *scaler, const float *x, size_t n, float *scaled) {
     size_t in = scaler->in, out = scaler->out;
     const double *offset = scaler->offset, *factor = scaler->factor;
@@ -118,9 +126,9 @@ void lm_scaler_apply(const lm_scaler *scaler, const float *x, size_t n, float *s
         float *to = scaled + i * out;
         if (in == out) /* nothing dropped: no gather */
             for (size_t j = 0; j < out; j++)
-                to[j] = (float)((from[j] - offset[j]) * factor[j]);
+                to[j] = clamp((from[j] - offset[j]) * factor[j]);
         else
             for (size_t j = 0; j < out; j++)
-                to[j] = (float)((from[scaler->keep[j]] - offset[j]) * factor[j]);
+                to[j] = clamp((from[scaler->keep[j]] - offset[j]) * factor[j]);
     }
 }

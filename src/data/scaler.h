@@ -1,6 +1,6 @@
 /* scaler.h: per-feature scaling that travels with a model.
  *
- *   scaled[j] = (float)((x[keep[j]] - offset[j]) * factor[j])      computed in double
+ *   scaled[j] = (float)((x[keep[j]] - offset[j]) * factor[j])      computed in double, kept finite
  *
  * minmax maps the training range to 0..1 (values outside are not clipped); zscore gives mean 0 and
  * standard deviation 1 (divisor n). Constant features are dropped, or kept with factor 1 when the

@@ -6,7 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { STEP_ROWS = 4096 }; /* rows between two looks at the progress callback */
+enum {
+    STEP_ROWS = 4096,   /* rows between two looks at the progress callback */
+    MOST_CLASSES = 8192 /* a confusion matrix of half a gigabyte */
+};
 
 #define BATCH_SECONDS 0.3 /* shorter runs are repeated, the best counts */
 
@@ -82,17 +85,22 @@ static limn_status measure_speed(run *r, const limn_eval_options *options, doubl
 
 static limn_status judge_proba(run *r, limn_evaluation *out) {
     const limn_data *data = r->data;
-    size_t classes = r->model->schema.labels.count, count;
-    double *p = NULL;
-    if (!lm_mul(data->n, classes, &count) || !(p = lm_alloc(&r->ctx->mem, count, sizeof *p)))
+    size_t classes = r->model->schema.labels.count, d = data->schema.features;
+    limn_status status = LIMN_OK;
+    lm_proba_sums sums = {0};
+    double *p = lm_alloc(&r->ctx->mem, STEP_ROWS * sizeof *p, classes);
+    if (!p)
         return lm_fail_memory(r->ctx);
-    lm_query query = {.x = data->x, .n = data->n, .proba = p};
-    limn_status status = lm_predictor_run(r->batch, &query);
-    if (status == LIMN_OK) {
-        out->log_loss = lm_log_loss(data->label, p, data->n, classes);
-        out->brier = lm_brier(data->label, p, data->n, classes);
-        out->ece = lm_ece(data->label, p, data->n, classes);
+    for (size_t first = 0; first < data->n && status == LIMN_OK; first += STEP_ROWS) {
+        size_t n = data->n - first < STEP_ROWS ? data->n - first : STEP_ROWS;
+        lm_query query = {.x = data->x + first * d, .n = n, .proba = p};
+        status = lm_predictor_run(r->batch, &query);
+        if (status == LIMN_OK)
+            lm_proba_add(&sums, data->label + first, p, n, classes);
     }
+    out->log_loss = lm_log_loss(&sums);
+    out->brier = lm_brier(&sums);
+    out->ece = lm_ece(&sums);
     lm_free(&r->ctx->mem, p);
     return status;
 }
@@ -100,6 +108,11 @@ static limn_status judge_proba(run *r, limn_evaluation *out) {
 static limn_status judge_classes(run *r, limn_evaluation *out) {
     const limn_data *data = r->data;
     size_t k = data->schema.labels.count, cells;
+    if (k > MOST_CLASSES)
+        return lm_fail(r->ctx, LIMN_E_DATA,
+                       "%zu different labels, %zu of them unknown to the model, are too many to "
+                       "judge; check the label column",
+                       k, k - r->model->schema.labels.count);
     if (!lm_mul(k, k, &cells) ||
         !(out->confusion = lm_alloc(&r->ctx->mem, cells, sizeof *out->confusion)))
         return lm_fail_memory(r->ctx);
@@ -119,6 +132,14 @@ static void judge_values(run *r, limn_evaluation *out) {
     out->r2 = lm_r2(data->target, r->values, data->n);
 }
 
+static bool is_matched(const limn_model *model, const limn_data *data) {
+    const lm_labels *known = &model->schema.labels, *own = &data->schema.labels;
+    bool same = data->schema.features == model->schema.features && own->count >= known->count;
+    for (size_t c = 0; c < known->count && same; c++)
+        same = strcmp(known->names[c], own->names[c]) == 0;
+    return same;
+}
+
 static limn_status check(limn_context *ctx, const limn_model *model, const limn_data *data) {
     limn_task task = model->schema.task;
     if (task == LIMN_SEARCH)
@@ -127,9 +148,8 @@ static limn_status check(limn_context *ctx, const limn_model *model, const limn_
         (task == LIMN_REGRESS && !data->target))
         return lm_fail(ctx, LIMN_E_DATA,
                        "the data has no labels to judge the answers by; name the label column");
-    if (data->schema.features != model->schema.features ||
-        data->schema.labels.count < model->schema.labels.count)
-        return lm_fail(ctx, LIMN_E_USAGE, "the data was not read to match the model");
+    if (!is_matched(model, data))
+        return lm_fail(ctx, LIMN_E_USAGE, "the data was not matched to the model");
     return LIMN_OK;
 }
 

@@ -1,6 +1,7 @@
 /* latency.c: best of 5 single calls a row, then the median and the 99th percentile over rows. */
 #include "eval/evaluate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -19,8 +20,8 @@ static int ascending(const void *a, const void *b) {
 
 /* The smallest value that at least share of the sorted values do not exceed. */
 static double quantile(const double *sorted, size_t n, double share) {
-    size_t place = (size_t)(share * (double)(n - 1) + 0.5);
-    return sorted[place < n ? place : n - 1];
+    size_t place = (size_t)ceil(share * (double)n);
+    return sorted[place ? place - 1 : 0];
 }
 
 static limn_status best_of_calls(lm_single_call call, void *user, size_t row, double *seconds) {
@@ -43,7 +44,7 @@ static limn_status affordable_rows(size_t n, double seconds, lm_single_call call
     limn_status status = best_of_calls(call, user, 0, &one);
     if (status != LIMN_OK)
         return status;
-    double fit = seconds / (CALLS * (one > 1e-9 ? one : 1e-9));
+    double fit = seconds > 0 ? seconds / (CALLS * (one > 1e-9 ? one : 1e-9)) : 0;
     *rows = fit < (double)n ? (size_t)fit : n;
     if (*rows < LEAST_ROWS)
         *rows = n < LEAST_ROWS ? n : LEAST_ROWS;
@@ -60,7 +61,7 @@ limn_status lm_latency(limn_context *ctx, size_t n, double seconds, lm_single_ca
     if (!times)
         return lm_fail_memory(ctx);
     for (size_t i = 0; i < rows && status == LIMN_OK; i++) {
-        size_t row = (size_t)((double)i / (double)rows * (double)n);
+        size_t row = i * (n / rows) + i * (n % rows) / rows;
         status = best_of_calls(call, user, row, &times[i]);
         if (status == LIMN_OK && i % 16 == 0)
             status = lm_progress(ctx, "timing", i, rows, (double)i / (double)rows);

@@ -2,6 +2,7 @@
 #include "eval/metrics.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 void lm_confusion(const int32_t *truth, const int32_t *answer, size_t n, size_t k,
@@ -61,53 +62,54 @@ double lm_uncertainty_coefficient(const uint64_t *confusion, size_t k) {
     return truth > 0 ? (truth - (joint - answer)) / truth : (double)NAN;
 }
 
-double lm_log_loss(const int32_t *truth, const double *p, size_t n, size_t model_classes) {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        size_t t = (size_t)truth[i];
-        double q = t < model_classes ? p[i * model_classes + t] : 0;
-        sum -= log(q > 1e-15 ? q : 1e-15);
+static void add_row(lm_proba_sums *sums, size_t truth, const double *p, size_t classes) {
+    size_t best = 0;
+    double likely = truth < classes ? p[truth] : 0;
+    for (size_t c = 0; c < classes; c++) {
+        double miss = p[c] - (c == truth ? 1 : 0);
+        sums->brier += miss * miss;
+        best = p[c] > p[best] ? c : best;
     }
+    sums->brier += truth >= classes ? 1 : 0;
+    sums->log -= log(likely > 1e-15 ? likely : 1e-15);
+    /* The bins are open below and closed above, as (0, 1/15] ... (14/15, 1]. */
+    double place = ceil(p[best] * LM_ECE_BINS) - 1;
+    size_t bin = !(place > 0) ? 0 : place >= LM_ECE_BINS ? LM_ECE_BINS - 1 : (size_t)place;
+    sums->confidence[bin] += p[best];
+    sums->right[bin] += best == truth ? 1 : 0;
+}
+
+void lm_proba_add(lm_proba_sums *sums, const int32_t *truth, const double *p, size_t n,
+                  size_t model_classes) {
+    for (size_t i = 0; i < n; i++)
+        add_row(sums, (size_t)truth[i], p + i * model_classes, model_classes);
+    sums->n += n;
+}
+
+static double per_row(double sum, size_t n) {
     return n ? sum / (double)n : (double)NAN;
 }
 
-double lm_brier(const int32_t *truth, const double *p, size_t n, size_t model_classes) {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        size_t t = (size_t)truth[i];
-        for (size_t c = 0; c < model_classes; c++) {
-            double miss = p[i * model_classes + c] - (c == t ? 1 : 0);
-            sum += miss * miss;
-        }
-        sum += t >= model_classes ? 1 : 0;
-    }
-    return n ? sum / (double)n : (double)NAN;
+double lm_log_loss(const lm_proba_sums *sums) {
+    return per_row(sums->log, sums->n);
 }
 
-double lm_ece(const int32_t *truth, const double *p, size_t n, size_t model_classes) {
-    enum { BINS = 15 };
-    double confidence[BINS] = {0}, right[BINS] = {0}, error = 0;
-    for (size_t i = 0; i < n; i++) {
-        const double *row = p + i * model_classes;
-        size_t best = 0;
-        for (size_t c = 1; c < model_classes; c++)
-            best = row[c] > row[best] ? c : best;
-        /* The bins are open below and closed above, as (0, 1/15] ... (14/15, 1]. */
-        double place = ceil(row[best] * BINS) - 1;
-        size_t bin = place < 0 ? 0 : place >= BINS ? BINS - 1 : (size_t)place;
-        confidence[bin] += row[best];
-        right[bin] += best == (size_t)truth[i] ? 1 : 0;
-    }
-    for (size_t b = 0; b < BINS; b++)
-        error += fabs(right[b] - confidence[b]);
-    return n ? error / (double)n : (double)NAN;
+double lm_brier(const lm_proba_sums *sums) {
+    return per_row(sums->brier, sums->n);
+}
+
+double lm_ece(const lm_proba_sums *sums) {
+    double error = 0;
+    for (size_t b = 0; b < LM_ECE_BINS; b++)
+        error += fabs(sums->right[b] - sums->confidence[b]);
+    return per_row(error, sums->n);
 }
 
 double lm_mae(const double *truth, const double *answer, size_t n) {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
         sum += fabs(truth[i] - answer[i]);
-    return n ? sum / (double)n : (double)NAN;
+    return per_row(sum, n);
 }
 
 static double squares(const double *truth, const double *answer, size_t n) {
@@ -118,14 +120,18 @@ static double squares(const double *truth, const double *answer, size_t n) {
 }
 
 double lm_rmse(const double *truth, const double *answer, size_t n) {
-    return n ? sqrt(squares(truth, answer, n) / (double)n) : (double)NAN;
+    return sqrt(per_row(squares(truth, answer, n), n));
 }
 
 double lm_r2(const double *truth, const double *answer, size_t n) {
     double mean = 0, total = 0;
-    for (size_t i = 0; i < n; i++)
+    bool constant = true;
+    for (size_t i = 0; i < n; i++) {
         mean += truth[i] / (double)n;
+        constant = constant && truth[i] == truth[0];
+    }
     for (size_t i = 0; i < n; i++)
         total += (truth[i] - mean) * (truth[i] - mean);
-    return total > 0 ? 1 - squares(truth, answer, n) / total : (double)NAN;
+    /* Rounding can leave a total above 0 where all are equal. */
+    return constant ? (double)NAN : 1 - squares(truth, answer, n) / total;
 }

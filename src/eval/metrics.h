@@ -1,5 +1,4 @@
-/* metrics.h: figures of merit from answers and truth. Classes are 0..k-1; p is n x model_classes
- * (truths of model_classes and above are classes that the model does not know). */
+/* metrics.h: figures of merit from answers and truth. Classes are 0..k-1. */
 #ifndef LIMN_EVAL_METRICS_H
 #define LIMN_EVAL_METRICS_H
 
@@ -15,13 +14,26 @@ double lm_balanced_accuracy(const uint64_t *confusion, size_t k);
 /* (H(truth) - H(truth | answer)) / H(truth); NaN when the truth has one class. */
 double lm_uncertainty_coefficient(const uint64_t *confusion, size_t k);
 
+/* What the figures of probabilities need, summed over any number of blocks of rows. Begin with
+ * zeros. */
+enum { LM_ECE_BINS = 15 };
+typedef struct lm_proba_sums {
+    size_t n;
+    double log, brier;
+    double confidence[LM_ECE_BINS], right[LM_ECE_BINS];
+} lm_proba_sums;
+
+/* p is n x model_classes; truths of model_classes and above are classes that the model does not
+ * know. */
+void lm_proba_add(lm_proba_sums *sums, const int32_t *truth, const double *p, size_t n,
+                  size_t model_classes);
 /* Mean of -log p(truth), p clipped below at 1e-15. */
-double lm_log_loss(const int32_t *truth, const double *p, size_t n, size_t model_classes);
+double lm_log_loss(const lm_proba_sums *sums);
 /* Mean over rows of the sum over classes of (p - [truth])^2. */
-double lm_brier(const int32_t *truth, const double *p, size_t n, size_t model_classes);
+double lm_brier(const lm_proba_sums *sums);
 /* Expected calibration error: 15 equal bins of the top probability, |accuracy - confidence|
  * weighted by rows. */
-double lm_ece(const int32_t *truth, const double *p, size_t n, size_t model_classes);
+double lm_ece(const lm_proba_sums *sums);
 
 double lm_mae(const double *truth, const double *answer, size_t n);
 double lm_rmse(const double *truth, const double *answer, size_t n);

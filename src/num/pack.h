@@ -86,7 +86,8 @@ void lm_poly(float *values, size_t n, float gamma, float coef0, unsigned degree)
 #define LM_TANH_ERROR 1.45e-7
 void lm_sigmoid(float *values, size_t n, float gamma, float coef0);
 
-/* Squared norms of the rows, summed in double, rounded once; out holds n. */
+/* Squared norms of the rows, summed in double, rounded once, 0 for a row of zeros only; out holds
+ * n. */
 void lm_pack_norms(const lm_pack *pack, float *out);
 /* values[i] (dot products with x) <- cosine distance 1 - dot / (|x| |b_i|), 1 where a norm is 0.
  * norms: squared norms of the rows; x_norm: squared norm of x. */

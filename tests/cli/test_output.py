@@ -280,3 +280,31 @@ def test_progress_line_fits_the_terminal(tmp_path):
 def test_quiet_shows_no_progress_line(tmp_path):
     assert on_terminal(tmp_path, ["train", "-", "-m", "knn", "-o", "m.limn", "--quiet"],
                        ROWS) == ""
+
+
+def test_dev_stdout_appends_to_what_the_shell_opened(limn, tmp_path, model, test_csv, expected):
+    log = tmp_path / "log"
+    log.write_text("precious\n")
+    with open(log, "a", encoding="ascii") as file:
+        limn("predict", model, test_csv, "-o", "/dev/stdout", stdout=file)
+    assert log.read_text().splitlines() == ["precious", *expected]
+
+
+def test_a_signal_ends_a_command_whose_reader_does_not_read(tmp_path, model):
+    big = tmp_path / "big.csv"
+    big.write_text("1.0,2.0,3.0,4.0\n" * 60000)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        process = subprocess.Popen([LIMN, "predict", str(model), str(big), "-o", str(fifo)],
+                                   stderr=subprocess.PIPE, text=True)
+        for _ in range(100):  # the pipe is full when nothing more fits
+            time.sleep(0.05)
+            with open(f"/proc/{process.pid}/wchan", encoding="ascii") as file:
+                if "pipe" in file.read():
+                    break
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 130
+    finally:
+        os.close(reader)

@@ -43,27 +43,35 @@ static void test_probability_figures_equal_hand_calculation(void **state) {
     (void)state;
     const int32_t truth[] = {0, 1, 2}; /* class 2 is unknown to the model */
     const double p[] = {0.7, 0.3, 1.0, 0.0, 0.4, 0.6};
-    assert_near(lm_log_loss(truth, p, 3, 2), -(log(0.7) + 2 * log(1e-15)) / 3);
+    lm_proba_sums sums = {0};
+    lm_proba_add(&sums, truth, p, 1, 2); /* in two blocks */
+    lm_proba_add(&sums, truth + 1, p + 2, 2, 2);
+    assert_near(lm_log_loss(&sums), -(log(0.7) + 2 * log(1e-15)) / 3);
     double brier = 0.09 + 0.09 + (1 + 1) + (0.16 + 0.36 + 1);
-    assert_near(lm_brier(truth, p, 3, 2), brier / 3);
+    assert_near(lm_brier(&sums), brier / 3);
     /* Three rows in three bins: right at .7, wrong at 1, wrong at .6. */
-    assert_near(lm_ece(truth, p, 3, 2), (0.3 + 1.0 + 0.6) / 3);
+    assert_near(lm_ece(&sums), (0.3 + 1.0 + 0.6) / 3);
 }
 
 static void test_ece_pools_rows_of_one_bin(void **state) {
     (void)state;
     const int32_t truth[] = {0, 1, 0, 0};
     const double p[] = {0.75, 0.25, 0.75, 0.25, 0.75, 0.25, 0.75, 0.25};
-    assert_near(lm_ece(truth, p, 4, 2), 0);
+    lm_proba_sums sums = {0};
+    lm_proba_add(&sums, truth, p, 4, 2);
+    assert_near(lm_ece(&sums), 0);
 }
 
 static void test_regression_figures_equal_hand_calculation(void **state) {
     (void)state;
-    const double truth[] = {1, 2, 3, 6}, answer[] = {1, 3, 2, 4}, constant[] = {2, 2, 2, 2};
+    const double truth[] = {1, 2, 3, 6}, answer[] = {1, 3, 2, 4};
+    double constant[10];
+    for (int i = 0; i < 10; i++)
+        constant[i] = 0.1; /* whose mean is not 0.1 */
     assert_near(lm_mae(truth, answer, 4), 1);
     assert_near(lm_rmse(truth, answer, 4), sqrt(6.0 / 4));
     assert_near(lm_r2(truth, answer, 4), 1 - 6.0 / 14);
-    assert_true(isnan(lm_r2(constant, answer, 4)));
+    assert_true(isnan(lm_r2(constant, constant, 10)));
 }
 
 static limn_model *train_knn(limn_context *ctx, const limn_data *data) {
@@ -119,6 +127,31 @@ static void test_evaluation_without_labels_is_refused(void **state) {
     limn_context_free(ctx);
 }
 
+static void test_unmatched_classes_are_refused_and_matching_repairs_them(void **state) {
+    (void)state;
+    const float x[] = {0, 1, 2, 10, 11, 12}, q[] = {10, 11, 0};
+    const char *labels[] = {"a", "a", "a", "b", "b", "b"}, *truth[] = {"b", "b", "c"};
+    limn_context *ctx = make_context(NULL, 1, 1);
+    limn_data *data = NULL, *test = NULL;
+    limn_evaluation e;
+    assert_int_equal(limn_data_from_labels(ctx, x, 6, 1, labels, &data), LIMN_OK);
+    assert_int_equal(limn_data_from_labels(ctx, q, 3, 1, truth, &test), LIMN_OK);
+    limn_model *model = train_knn(ctx, data);
+    assert_int_equal(limn_evaluate(ctx, model, test, NULL, &e), LIMN_E_USAGE);
+    assert_int_equal(limn_data_match(ctx, test, model), LIMN_OK);
+    limn_eval_options options;
+    limn_eval_options_init(&options);
+    options.measure_speed = 0;
+    assert_int_equal(limn_evaluate(ctx, model, test, &options, &e), LIMN_OK);
+    assert_int_equal(e.classes, 3);
+    assert_near(e.accuracy, 2.0 / 3);
+    limn_evaluation_free(&e);
+    limn_model_free(model);
+    limn_data_free(data);
+    limn_data_free(test);
+    limn_context_free(ctx);
+}
+
 static limn_status quick_call(void *user, size_t row) {
     size_t *calls = user;
     calls[row]++;
@@ -128,12 +161,14 @@ static limn_status quick_call(void *user, size_t row) {
 static void test_latency_measures_each_row_five_times(void **state) {
     (void)state;
     limn_context *ctx = make_context(NULL, 1, 1);
-    size_t calls[40] = {0};
-    lm_timing timing;
-    assert_int_equal(lm_latency(ctx, 40, 60, quick_call, calls, &timing), LIMN_OK);
-    assert_int_equal(timing.rows, 40);
-    for (size_t i = 1; i < 40; i++)
-        assert_int_equal(calls[i], 5);
+    for (size_t n = 20; n < 60; n++) {
+        size_t calls[60] = {0};
+        lm_timing timing;
+        assert_int_equal(lm_latency(ctx, n, 60, quick_call, calls, &timing), LIMN_OK);
+        assert_int_equal(timing.rows, n);
+        for (size_t i = 1; i < n; i++)
+            assert_int_equal(calls[i], 5);
+    }
     limn_context_free(ctx);
 }
 
@@ -146,6 +181,7 @@ int main(void) {
         cmocka_unit_test(test_regression_figures_equal_hand_calculation),
         cmocka_unit_test(test_evaluation_gives_every_figure_that_applies),
         cmocka_unit_test(test_evaluation_without_labels_is_refused),
+        cmocka_unit_test(test_unmatched_classes_are_refused_and_matching_repairs_them),
         cmocka_unit_test(test_latency_measures_each_row_five_times),
     };
     return cmocka_run_group_tests_name("eval", tests, NULL, NULL);

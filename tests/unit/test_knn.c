@@ -148,6 +148,101 @@ static void test_search_is_exact_on_thousands_of_rows(void **state) {
     limn_context_free(ctx);
 }
 
+/* One predictor for a large k also serves small ones, and queries that do not fit at once. */
+static void test_a_large_k_shares_its_scratch_with_small_ones(void **state) {
+    (void)state;
+    enum { N = 300, MOST = 4000 };
+    limn_context *ctx = make_context(NULL, 1, 1);
+    limn_data *data = make_data(ctx, LIMN_CLASSIFY, SHAPE_RANDOM, MOST, 3);
+    limn_model *model = train(ctx, data, "l2", "uniform", 900);
+    float *x = make_queries(data, N, 17);
+    int64_t *rows = malloc(N * MOST * sizeof *rows);
+    double *distances = malloc(N * MOST * sizeof *distances);
+    static const size_t ks[] = {MOST, 1, 600, 3000};
+    limn_predictor_options options = {.threads = 1, .neighbors = MOST};
+    limn_predictor *p = NULL;
+    assert_int_equal(limn_predictor_new(ctx, model, &options, &p), LIMN_OK);
+    for (size_t i = 0; i < LM_COUNT(ks); i++) {
+        size_t k = ks[i];
+        int32_t classes[N];
+        assert_int_equal(limn_search(p, x, N, k, rows, distances), LIMN_OK);
+        for (size_t q = 0; q < N; q += 37) {
+            pair *slow = slow_neighbors("l2", data, x + q * data->schema.features);
+            for (size_t r = 0; r < k; r++)
+                assert_int_equal(rows[q * k + r], slow[r].row);
+            free(slow);
+        }
+        assert_int_equal(limn_predict(p, x, N, classes), LIMN_OK);
+    }
+    limn_predictor_free(p);
+    limn_model_free(model);
+    limn_data_free(data);
+    limn_context_free(ctx);
+    free(x);
+    free(rows);
+    free(distances);
+}
+
+/* Rows whose squared norm is nothing in float still have a direction. */
+static void test_cosine_finds_rows_of_tiny_values(void **state) {
+    (void)state;
+    static const float tiny[] = {1e-20f, 1e-24f, 1e-38f, 1e-44f};
+    limn_context *ctx = make_context(NULL, 1, 1);
+    for (size_t t = 0; t < LM_COUNT(tiny); t++) {
+        float x[200][2];
+        for (int i = 0; i < 200; i++)
+            x[i][0] = 1, x[i][1] = (float)(i % 7 + 2);
+        x[150][0] = tiny[t];
+        x[150][1] = 0;
+        limn_data *data = NULL;
+        assert_int_equal(limn_data_from_values(ctx, LIMN_SEARCH, &x[0][0], 200, 2, NULL, &data),
+                         LIMN_OK);
+        check_search(ctx, data, "cosine", 3, 1);
+        check_search(ctx, data, "cosine", 3, 40);
+        limn_model *model = train(ctx, data, "cosine", "uniform", 1);
+        limn_predictor_options options = {.threads = 1, .neighbors = 1};
+        limn_predictor *p = NULL;
+        const float query[] = {1, 0};
+        int64_t row;
+        double distance;
+        assert_int_equal(limn_predictor_new(ctx, model, &options, &p), LIMN_OK);
+        assert_int_equal(limn_search(p, query, 1, 1, &row, &distance), LIMN_OK);
+        assert_int_equal(row, 150);
+        assert_true(distance == 0);
+        limn_predictor_free(p);
+        limn_model_free(model);
+        limn_data_free(data);
+    }
+    limn_context_free(ctx);
+}
+
+static void test_a_far_query_stays_finite_behind_the_scaler(void **state) {
+    (void)state;
+    const float x[] = {0, 1, 7e-12f, 2, 3e-12f, 3}, query[] = {1e30f, 0};
+    const double y[] = {0, 1, 0};
+    limn_context *ctx = make_context(NULL, 1, 1);
+    limn_data *data = NULL;
+    assert_int_equal(limn_data_from_values(ctx, LIMN_CLASSIFY, x, 3, 2, y, &data), LIMN_OK);
+    const char *params[] = {"weights=distance", "k=1"};
+    limn_train_options options;
+    limn_model *model = NULL;
+    limn_predictor *p = NULL;
+    double proba[2];
+    limn_train_options_init(&options);
+    options.method = "knn";
+    options.scale = LIMN_SCALE_MINMAX;
+    options.params = params;
+    options.param_count = 2;
+    assert_int_equal(limn_train(ctx, data, &options, &model), LIMN_OK);
+    assert_int_equal(limn_predictor_new(ctx, model, NULL, &p), LIMN_OK);
+    assert_int_equal(limn_predict_proba(p, query, 1, proba), LIMN_OK);
+    assert_true(proba[0] >= 0 && proba[1] >= 0 && proba[0] + proba[1] == 1);
+    limn_predictor_free(p);
+    limn_model_free(model);
+    limn_data_free(data);
+    limn_context_free(ctx);
+}
+
 static void test_ties_go_to_the_lower_row_and_to_the_smaller_class(void **state) {
     (void)state;
     /* Rows 1..4 are all at distance 1 of the query 0. */
@@ -263,6 +358,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_search_equals_sorting_all_distances_on_every_shape_and_isa),
         cmocka_unit_test(test_search_is_exact_on_thousands_of_rows),
+        cmocka_unit_test(test_a_large_k_shares_its_scratch_with_small_ones),
+        cmocka_unit_test(test_cosine_finds_rows_of_tiny_values),
+        cmocka_unit_test(test_a_far_query_stays_finite_behind_the_scaler),
         cmocka_unit_test(test_ties_go_to_the_lower_row_and_to_the_smaller_class),
         cmocka_unit_test(test_votes_and_values_follow_their_definition),
         cmocka_unit_test(test_a_search_for_more_than_the_predictor_was_made_for_is_refused),

@@ -156,6 +156,24 @@ static void test_values_become_classes_in_order_of_value(void **state) {
     world_close(&w);
 }
 
+static void test_codes_and_long_numbers_are_texts(void **state) {
+    (void)state;
+    world w;
+    world_open(&w);
+    static const char *const texts[] = {
+        "12345678901234567", "12345678901234568", "01234", "1234", "1234.0", "+1234"};
+    static const int32_t expected[] = {0, 1, 2, 3, 3, 3};
+    lm_labels labels;
+    lm_labels_init(&labels, &w.ctx->mem);
+    for (size_t i = 0; i < LM_COUNT(texts); i++) {
+        int32_t id;
+        assert_int_equal(lm_labels_add(w.ctx, &labels, texts[i], strlen(texts[i]), &id), LIMN_OK);
+        assert_int_equal(id, expected[i]);
+    }
+    lm_labels_free(&labels);
+    world_close(&w);
+}
+
 static void test_thousands_of_values_keep_their_classes(void **state) {
     (void)state;
     enum { MANY = 5000 };
@@ -359,6 +377,7 @@ int main(void) {
         cmocka_unit_test(test_numbers_sort_by_value_and_everything_else_by_bytes),
         cmocka_unit_test(test_a_schema_copy_stands_on_its_own),
         cmocka_unit_test(test_values_become_classes_in_order_of_value),
+        cmocka_unit_test(test_codes_and_long_numbers_are_texts),
         cmocka_unit_test(test_thousands_of_values_keep_their_classes),
         cmocka_unit_test(test_other_tasks_keep_targets_or_nothing),
         cmocka_unit_test(test_text_labels_come_back_as_they_were_written),

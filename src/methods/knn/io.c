@@ -40,9 +40,13 @@ static limn_status load_norms(limn_context *ctx, const lm_file *file, knn_model 
     const void *data;
     limn_status status = lm_file_array(ctx, file, "knn.norms", KNN_FILE_VERSION, model->pack.n,
                                        sizeof(float), &data);
-    if (status == LIMN_OK)
-        model->norms = data;
-    return status;
+    if (status != LIMN_OK)
+        return status;
+    model->norms = data;
+    for (size_t i = 0; i < model->pack.n; i++)
+        if (!(model->norms[i] >= 0)) /* infinite where its square is too large for a float */
+            return lm_file_bad(ctx, file, "the norm of row %zu is not possible", i);
+    return LIMN_OK;
 }
 
 static limn_status load_labels(limn_context *ctx, const lm_file *file, knn_model *model) {

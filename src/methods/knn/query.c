@@ -66,15 +66,31 @@ static bool take(size_t *offset, size_t count, size_t size, size_t *at) {
            lm_add(*offset, bytes / 64 * 64, offset);
 }
 
+/* Queries whose candidates share the scratch: all of a batch, unless k is large. */
+enum { MOST_CANDIDATES = 1 << 18 };
+
+static size_t group_size(size_t k) {
+    size_t group = MOST_CANDIDATES / candidate_capacity(k);
+    return group ? group : 1;
+}
+
+/* The candidates of a group: grows with rows and with k, so that scratch for the largest k and the
+ * most rows serves all others. */
+static bool group_candidates(size_t rows, size_t k, size_t *count) {
+    size_t capacity = candidate_capacity(k);
+    size_t most = capacity > MOST_CANDIDATES ? capacity : MOST_CANDIDATES;
+    if (!lm_mul(rows, capacity, count))
+        return false;
+    *count = *count < most ? *count : most;
+    return true;
+}
+
 /* Places everything behind base (which may be NULL: then only the size counts). */
-static bool place(const knn_model *model, size_t rows, size_t neighbors, unsigned char *base,
-                  layout *out, size_t *bytes) {
-    size_t k = neighbors > model->k ? neighbors : model->k;
-    k = k < model->pack.n ? k : model->pack.n;
+static bool place(const knn_model *model, size_t rows, size_t k, unsigned char *base, layout *out,
+                  size_t *bytes) {
     size_t offset = 0, at[5], items;
     size_t values = BATCH_FLOATS + LM_BATCH * LM_PANEL;
-    if (!lm_mul(rows, candidate_capacity(k), &items) ||
-        !take(&offset, rows, sizeof(search), &at[0]) ||
+    if (!group_candidates(rows, k, &items) || !take(&offset, rows, sizeof(search), &at[0]) ||
         !take(&offset, items, sizeof(lm_ranked), &at[1]) ||
         !take(&offset, values, sizeof(float), &at[2]) ||
         !take(&offset, values, sizeof(uint32_t), &at[3]) ||
@@ -92,7 +108,9 @@ static bool place(const knn_model *model, size_t rows, size_t neighbors, unsigne
 }
 
 bool knn_scratch_size(const void *model, size_t rows, size_t neighbors, size_t *bytes) {
-    return place(model, rows, neighbors, NULL, NULL, bytes);
+    const knn_model *m = model;
+    size_t k = neighbors > m->k ? neighbors : m->k;
+    return place(m, rows, k < m->pack.n ? k : m->pack.n, NULL, NULL, bytes);
 }
 
 /* ---- exact keys ---- */
@@ -122,7 +140,7 @@ static double exact_key(const search *s, size_t row) {
     }
     if (norm == 0 || s->x_norm == 0)
         return 1;
-    double distance = 1 - sum / (sqrt(norm) * sqrt(s->x_norm));
+    double distance = 1 - sum / sqrt(norm * s->x_norm); /* exactly 0 for equal rows */
     return distance > 0 ? distance : 0;
 }
 
@@ -364,11 +382,14 @@ static void find(const knn_model *model, const float *x, size_t n, size_t k, lay
             scan_one(&l->searches[q], l->values, l->index);
 }
 
-static void begin(const knn_model *model, const float *x, size_t n, size_t k, void *scratch,
-                  layout *l) {
-    size_t bytes;
+/* Searches for as many of the n queries as the scratch holds at once; returns their number. */
+static size_t begin(const knn_model *model, const float *x, size_t n, size_t k, void *scratch,
+                    layout *l) {
+    size_t bytes, group = group_size(k);
+    n = n < group ? n : group;
     place(model, n, k, scratch, l, &bytes);
     find(model, x, n, k, l);
+    return n;
 }
 
 /* ---- answers ---- */
@@ -397,57 +418,68 @@ static double cast_votes(const knn_model *model, const search *s, double *votes)
 void knn_predict(const void *opaque, const float *x, size_t n, int32_t *classes, void *scratch) {
     const knn_model *model = opaque;
     layout l;
-    begin(model, x, n, model->k, scratch, &l);
-    for (size_t q = 0; q < n; q++) {
-        size_t best = 0;
-        cast_votes(model, &l.searches[q], l.votes);
-        for (size_t c = 1; c < model->classes; c++)
-            if (l.votes[c] > l.votes[best])
-                best = c;
-        classes[q] = (int32_t)best;
+    for (size_t done = 0, found; done < n; done += found) {
+        found = begin(model, x + done * model->pack.d, n - done, model->k, scratch, &l);
+        for (size_t q = 0; q < found; q++) {
+            size_t best = 0;
+            cast_votes(model, &l.searches[q], l.votes);
+            for (size_t c = 1; c < model->classes; c++)
+                if (l.votes[c] > l.votes[best])
+                    best = c;
+            classes[done + q] = (int32_t)best;
+        }
     }
 }
 
 void knn_proba(const void *opaque, const float *x, size_t n, double *proba, void *scratch) {
     const knn_model *model = opaque;
     layout l;
-    begin(model, x, n, model->k, scratch, &l);
-    for (size_t q = 0; q < n; q++) {
-        double *p = proba + q * model->classes;
-        double total = cast_votes(model, &l.searches[q], p);
-        for (size_t c = 0; c < model->classes; c++)
-            p[c] /= total;
+    for (size_t done = 0, found; done < n; done += found) {
+        found = begin(model, x + done * model->pack.d, n - done, model->k, scratch, &l);
+        for (size_t q = 0; q < found; q++) {
+            double *p = proba + (done + q) * model->classes;
+            double total = cast_votes(model, &l.searches[q], p);
+            for (size_t c = 0; c < model->classes; c++)
+                p[c] /= total;
+        }
     }
+}
+
+/* The weighted mean of the neighbours' targets, which no sum of large ones can overflow. */
+static double mean_target(const knn_model *model, const search *s) {
+    double mean = 0, total = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        double weight = weight_of(model, s, i);
+        total += weight;
+        if (weight > 0)
+            mean += (model->target[s->items[i].row] / 2 - mean / 2) * (2 * weight / total);
+    }
+    return mean;
 }
 
 void knn_values(const void *opaque, const float *x, size_t n, double *values, void *scratch) {
     const knn_model *model = opaque;
     layout l;
-    begin(model, x, n, model->k, scratch, &l);
-    for (size_t q = 0; q < n; q++) {
-        const search *s = &l.searches[q];
-        double sum = 0, total = 0;
-        for (size_t i = 0; i < s->count; i++) {
-            double weight = weight_of(model, s, i);
-            sum += weight * model->target[s->items[i].row];
-            total += weight;
-        }
-        values[q] = sum / total;
+    for (size_t done = 0, found; done < n; done += found) {
+        found = begin(model, x + done * model->pack.d, n - done, model->k, scratch, &l);
+        for (size_t q = 0; q < found; q++)
+            values[done + q] = mean_target(model, &l.searches[q]);
     }
 }
 
 void knn_search(const void *opaque, const float *x, size_t n, size_t k, int64_t *rows,
                 double *distances, void *scratch) {
     const knn_model *model = opaque;
-    size_t found = k < model->pack.n ? k : model->pack.n;
+    size_t most = k < model->pack.n ? k : model->pack.n;
     layout l;
-    begin(model, x, n, found, scratch, &l);
-    for (size_t q = 0; q < n; q++) {
-        const search *s = &l.searches[q];
-        for (size_t i = 0; i < k; i++) {
-            bool there = i < s->count;
-            rows[q * k + i] = there ? (int64_t)s->items[i].row : -1;
-            distances[q * k + i] = there ? distance_of(model, s->items[i].key) : (double)INFINITY;
+    for (size_t done = 0, found; done < n; done += found) {
+        found = begin(model, x + done * model->pack.d, n - done, most, scratch, &l);
+        for (size_t i = 0; i < found * k; i++) {
+            const search *s = &l.searches[i / k];
+            bool there = i % k < s->count;
+            rows[done * k + i] = there ? (int64_t)s->items[i % k].row : -1;
+            distances[done * k + i] =
+                there ? distance_of(model, s->items[i % k].key) : (double)INFINITY;
         }
     }
 }

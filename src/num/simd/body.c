@@ -305,7 +305,7 @@ static void norms(const float *data, size_t d, size_t n, float *out) {
             for (size_t r = 0; r < PANEL; r++)
                 sum[r] += (double)data[j * PANEL + r] * (double)data[j * PANEL + r];
         for (size_t r = 0; r < PANEL && i + r < n; r++)
-            out[i + r] = (float)sum[r];
+            out[i + r] = sum[r] > 0 && (float)sum[r] == 0 ? FLT_TRUE_MIN : (float)sum[r];
     }
 }
 
