@@ -33,9 +33,13 @@ static int check_usage(const cli_args *args, const limn_model_info *info) {
     return EXIT_DONE;
 }
 
-/* What follows a row's label is a comma in CSV and the end of the line otherwise. */
+/* A cell of CSV, or a line: there a break inside the name becomes a blank. */
 static char *printed_name(const char *name, bool csv) {
-    return csv ? cli_csv_cell("", name) : strdup(name);
+    char *text = csv ? cli_csv_cell("", name) : strdup(name);
+    for (char *p = text; !csv && text && *p; p++)
+        if (*p == '\n' || *p == '\r')
+            *p = ' ';
+    return text;
 }
 
 static int allocate(answers *a, const limn_model *model) {

@@ -173,8 +173,6 @@ limn_status lm_reader_label(limn_reader *r, const lm_place *place, const char *t
     char shown[48];
     if (lm_cell_missing(text, length))
         return lm_reader_fail(r, place, "the label is missing; fill it or remove the row");
-    if (memchr(text, '\n', length)) /* answers are one label a line */
-        return lm_reader_fail(r, place, "the label has a line break inside; remove it");
     if (r->schema.task == LIMN_CLASSIFY)
         return class_of(r, text, length, &sink->label[sink->n]);
     if (lm_scan_double(text, &sink->target[sink->n]) == text + length)

@@ -294,3 +294,12 @@ def test_a_label_that_is_empty_or_no_number_does_not_stop_answers(limn, tmp_path
     query = tmp_path / "q.csv"
     query.write_text("a,b,y\n1,2,\n3,4,unknown\n")
     assert limn("predict", tmp_path / "m.limn", query).stdout.splitlines() == ["0.5", "1.5"]
+
+
+def test_a_label_with_a_line_break_stays_one_line(limn, tmp_path):
+    train = tmp_path / "t.csv"
+    train.write_text('a,l\n1,"two\nlines"\n5,z\n')
+    limn("train", train, "-m", "knn", "-p", "k=1", "-o", tmp_path / "m.limn")
+    query = tmp_path / "q.csv"
+    query.write_text("a\n1\n5\n")
+    assert limn("predict", tmp_path / "m.limn", query).stdout.splitlines() == ["two lines", "z"]
