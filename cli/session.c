@@ -48,7 +48,8 @@ int cli_session_open(cli_session *session, const cli_args *args) {
     const char *isa = getenv("LIMN_ISA");
     if (status == LIMN_E_USAGE && isa)
         return cli_fail(EXIT_USAGE,
-                        "LIMN_ISA=%s names an instruction set that this machine lacks; unset it",
+                        "LIMN_ISA=%s is not an instruction set of this machine; unset it or choose "
+                        "among baseline, avx2, avx512, neon",
                         isa);
     return cli_fail(EXIT_FAILED, "%s", limn_status_string(status));
 }

@@ -155,8 +155,8 @@ def check():
         replay(asan)
     if tsan:
         say("concurrent prediction under ThreadSanitizer")
-        cmocka(os.path.join(tsan, "tests", "test_concurrent"),
-               {"TSAN_OPTIONS": "halt_on_error=1"})
+        for name in ("test_concurrent", "test_parallel"):
+            cmocka(os.path.join(tsan, "tests", name), {"TSAN_OPTIONS": "halt_on_error=1"})
     if gcc:
         env = {"LIMN_BIN": os.path.join(gcc, "limn"), "LIMN_BUILD": gcc}
         pytest("command, Python, layout and install tests",

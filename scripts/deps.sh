@@ -4,7 +4,7 @@
 set -eu
 
 build="gcc meson ninja-build pkg-config zlib1g-dev libxxhash-dev libjansson-dev"
-check="clang clang-format libomp-dev libclang-rt-dev libcmocka-dev python3 python3-pytest
+check="clang clang-format libclang-rt-dev libcmocka-dev python3 python3-pytest
        python3-numpy python3-sklearn"
 bench="python3-pandas python3-faiss"
 
@@ -24,7 +24,7 @@ done
 if ! command -v dpkg-query >/dev/null 2>&1; then
     cat <<TEXT
 limn needs, under the names of your system:
-  build: a C11 compiler with OpenMP, meson (>= 1.0), ninja, pkg-config,
+  build: a C11 compiler, meson (>= 1.0), ninja, pkg-config,
          zlib, xxhash and jansson with their headers
   check: clang, clang-format, compiler-rt, cmocka, python3 with pytest, numpy and scikit-learn
   bench: pandas and faiss for python3

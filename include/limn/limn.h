@@ -299,8 +299,8 @@ LIMN_API limn_status limn_predictor_new(limn_context *context, const limn_model 
                                         limn_predictor **out);
 LIMN_API void limn_predictor_free(limn_predictor *predictor);
 
-/* n rows of limn_model_info.features floats each. None of these allocates, locks or prints (with
- * more than one thread, the OpenMP runtime does what it needs to start and join them). NaN and
+/* n rows of limn_model_info.features floats each. None of these allocates, locks or prints (but for
+ * what the system needs to start and join threads, where more than one is asked for). NaN and
  * infinity give LIMN_E_DATA and a sentence in the predictor's context that names row and column. */
 LIMN_API limn_status limn_predict(limn_predictor *predictor, const float *x, size_t n,
                                   int32_t *classes);

@@ -2,9 +2,8 @@
  *
  * All memory is taken when the predictor is made: per thread the scaled rows of one batch and the
  * method's scratch. */
+#include "base/parallel.h"
 #include "classifier/classifier.h"
-
-#include <omp.h>
 
 static bool slice_size(const limn_predictor *p, size_t *scaled, size_t *slice) {
     const limn_model *m = p->model;
@@ -34,6 +33,7 @@ limn_status limn_predictor_new(limn_context *context, const limn_model *model,
     p->mem = context->mem;
     p->model = model;
     p->threads = options->threads > 0 ? options->threads : context->threads;
+    p->threads = p->threads < LM_THREADS_MAX ? p->threads : LM_THREADS_MAX;
     p->neighbors = options->neighbors;
     if (!slice_size(p, &p->scaled_bytes, &p->slice) ||
         !(p->memory = lm_alloc_aligned(&p->mem, (size_t)p->threads, p->slice))) {
@@ -73,19 +73,16 @@ static void run_batch(const limn_predictor *p, const lm_query *q, size_t first, 
                           scratch);
 }
 
-static void run_nth(const limn_predictor *p, const lm_query *q, size_t batch,
-                    unsigned char *memory) {
-    size_t first = batch * LM_BATCH, left = q->n - first;
-    run_batch(p, q, first, left < LM_BATCH ? left : LM_BATCH, memory);
-}
+typedef struct whole_run {
+    const limn_predictor *p;
+    const lm_query *q;
+} whole_run;
 
-/* A function of its own: some compilers start the OpenMP runtime, with its threads and shared
- * memory, at the entry of a function that has a parallel part. */
-static __attribute__((noinline)) void run_parallel(const limn_predictor *p, const lm_query *q,
-                                                   size_t batches) {
-#pragma omp parallel for num_threads(p->threads) schedule(dynamic)
-    for (size_t b = 0; b < batches; b++)
-        run_nth(p, q, b, p->memory + (size_t)omp_get_thread_num() * p->slice);
+static void run_nth(void *user, size_t batch, int thread) {
+    const whole_run *run = user;
+    size_t first = batch * LM_BATCH, left = run->q->n - first;
+    run_batch(run->p, run->q, first, left < LM_BATCH ? left : LM_BATCH,
+              run->p->memory + (size_t)thread * run->p->slice);
 }
 
 limn_status lm_predictor_run(limn_predictor *p, const lm_query *q) {
@@ -95,10 +92,11 @@ limn_status lm_predictor_run(limn_predictor *p, const lm_query *q) {
     if (status != LIMN_OK)
         return status;
     size_t batches = q->n / LM_BATCH + (q->n % LM_BATCH != 0);
+    whole_run run = {p, q};
     if (p->threads > 1 && batches > 1)
-        run_parallel(p, q, batches);
+        lm_parallel(p->threads, batches, run_nth, &run);
     else
         for (size_t b = 0; b < batches; b++)
-            run_nth(p, q, b, p->memory);
+            run_nth(&run, b, 0);
     return LIMN_OK;
 }

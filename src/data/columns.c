@@ -117,6 +117,38 @@ done:
 
 /* ---- header ---- */
 
+/* label, class, target or y among the columns that role leaves free (all when role is NULL). */
+static size_t find_default(const lm_cells *header, const uint32_t *role) {
+    static const char *const names[] = {"label", "class", "target", "y"};
+    for (size_t i = 0; i < LM_COUNT(names); i++)
+        for (size_t c = 0; c < header->count; c++)
+            if ((!role || role[c] == LM_ROLE_SKIP) &&
+                strcasecmp(lm_cells_at(header, c), names[i]) == 0)
+                return c;
+    return LM_NO_COLUMN;
+}
+
+/* What a table without names of its own is often given: 0, 1, 2, ... and the name of the label. */
+static bool is_numbered_header(const lm_cells *first) {
+    size_t label = find_default(first, NULL);
+    if (label == LM_NO_COLUMN || first->count < 3)
+        return false;
+    double value, before = 0;
+    bool started = false;
+    for (size_t c = 0; c < first->count; c++) {
+        const char *text = lm_cells_at(first, c);
+        if (c == label)
+            continue;
+        if (!lm_parse_double(text, strlen(text), &value))
+            return false;
+        if (started ? value != before + 1 : value != 0 && value != 1)
+            return false;
+        before = value;
+        started = true;
+    }
+    return true;
+}
+
 static bool header_from_two_rows(const lm_cells *first, const lm_cells *second) {
     bool text = false, number = false;
     for (size_t c = 0; c < first->count; c++) {
@@ -127,15 +159,16 @@ static bool header_from_two_rows(const lm_cells *first, const lm_cells *second) 
             cell_kind(second, c) == LM_CELL_NUMBER)
             return true;
     }
-    return text && !number;
+    return (text && !number) || is_numbered_header(first);
 }
 
 /* A cell that is a name of the model makes a header. Names may look like numbers ("0", "1", ...),
- * and then so does a row of data: such names count only when they are all there, and nothing else.
- */
+ * and then so does a row of data: such names count only when they are all there, with nothing else
+ * or with a text that is none of the model's labels. */
 static limn_status header_from_names(limn_context *ctx, const lm_cells *first,
                                      const lm_schema *match, bool *header) {
     size_t matched, known = 0;
+    bool foreign = false;
     uint32_t *role = lm_alloc(&ctx->mem, first->count, sizeof *role);
     if (!role)
         return lm_fail_memory(ctx);
@@ -143,12 +176,15 @@ static limn_status header_from_names(limn_context *ctx, const lm_cells *first,
     *header = false;
     for (size_t c = 0; status == LIMN_OK && c < first->count; c++) {
         const char *text = lm_cells_at(first, c);
+        foreign = foreign || (cell_kind(first, c) != LM_CELL_NUMBER &&
+                              lm_labels_find(&match->labels, text, strlen(text)) < 0);
         if (role[c] == LM_ROLE_SKIP && (!match->label_name || strcmp(text, match->label_name) != 0))
             continue;
         known++;
         *header = *header || cell_kind(first, c) != LM_CELL_NUMBER;
     }
-    if (status == LIMN_OK && matched == match->features && matched >= 2 && known == first->count)
+    bool all_there = status == LIMN_OK && matched == match->features;
+    if (all_there && (foreign || (matched >= 2 && known == first->count)))
         *header = true;
     lm_free(&ctx->mem, role);
     return status;
@@ -178,17 +214,6 @@ static size_t find_name(const lm_cells *header, const char *name) {
     for (size_t c = 0; c < header->count; c++)
         if (strcmp(lm_cells_at(header, c), name) == 0)
             return c;
-    return LM_NO_COLUMN;
-}
-
-/* label, class, target or y among the columns that role leaves free (all when role is NULL). */
-static size_t find_default(const lm_cells *header, const uint32_t *role) {
-    static const char *const names[] = {"label", "class", "target", "y"};
-    for (size_t i = 0; i < LM_COUNT(names); i++)
-        for (size_t c = 0; c < header->count; c++)
-            if ((!role || role[c] == LM_ROLE_SKIP) &&
-                strcasecmp(lm_cells_at(header, c), names[i]) == 0)
-                return c;
     return LM_NO_COLUMN;
 }
 

@@ -421,7 +421,7 @@ typedef struct line_counts {
 
 /* Counts outside quotes, up to the newline that ends the row; NULL when there is none. */
 static const char *count_line(const char *p, const char *end, line_counts *counts) {
-    bool quoted = false, in_word = false;
+    bool quoted = false, in_word = false, last_separator = true;
     *counts = (line_counts){0};
     for (; p < end && (quoted || *p != '\n'); p++) {
         const char *which = *p ? strchr(separators, *p) : NULL;
@@ -434,8 +434,13 @@ static const char *count_line(const char *p, const char *end, line_counts *count
             counts->words++;
             counts->numbers += stop && strchr(" \t\r\n", *stop) != NULL;
         }
+        /* A quote opens at the start of a cell only; doubled ones inside do not close. */
+        if (quoted && *p == '"' && p + 1 < end && p[1] == '"')
+            p++;
+        else if (*p == '"')
+            quoted = !quoted && (!in_word || last_separator);
         in_word = !blank;
-        quoted = quoted != (*p == '"');
+        last_separator = which != NULL;
     }
     return p < end ? p + 1 : NULL;
 }

@@ -33,12 +33,24 @@ static const char *token_end(const char *p) {
 
 /* ---- detection ---- */
 
+/* What stands behind "digits:", or NULL. */
+static const char *behind_index(const char *p) {
+    size_t digits = strspn(p, "0123456789");
+    return digits && p[digits] == ':' ? p + digits + 1 : NULL;
+}
+
 static bool is_pair(const char *p, const char *end) {
     float value;
-    const char *digits = p;
-    while (*p >= '0' && *p <= '9')
-        p++;
-    return p > digits && *p == ':' && lm_scan_float(p + 1, &value) == end;
+    const char *text = behind_index(p);
+    return text && lm_scan_float(text, &value) == end;
+}
+
+/* Also index:nan and the like, which are to be refused as what they are. */
+static bool looks_like_pair(const char *p, const char *end) {
+    float value;
+    const char *text = behind_index(p);
+    return text && text < end &&
+           lm_cell_classify(text, (size_t)(end - text), &value) != LM_CELL_TEXT;
 }
 
 /* YES: pairs and nothing else behind the label. UNSURE: nothing, or one token that may be either a
@@ -47,7 +59,7 @@ static lm_guess guess_line(const char *p) {
     size_t pairs = 0, tokens = 0;
     for (p = skip_blanks(p); !ends(*p); p = skip_blanks(p)) {
         const char *end = token_end(p);
-        if (is_pair(p, end) || (end - p > 4 && memcmp(p, "qid:", 4) == 0))
+        if (looks_like_pair(p, end) || (end - p > 4 && memcmp(p, "qid:", 4) == 0))
             pairs++;
         else if (tokens > 0 || memchr(p, ',', (size_t)(end - p)) ||
                  memchr(p, ';', (size_t)(end - p)))

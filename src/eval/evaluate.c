@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    STEP_ROWS = 4096,   /* rows between two looks at the progress callback */
+    STEP_ROWS = 4096,   /* most rows between two looks at the progress callback */
     MOST_CLASSES = 8192 /* a confusion matrix of half a gigabyte */
 };
 
@@ -47,15 +47,25 @@ static limn_status single_call(void *user, size_t row) {
     return answer_rows(r, r->single, row, 1);
 }
 
+/* Fewer where a query is dear, so that an interrupt is heard within a second or so. */
+static size_t step_rows(const run *r) {
+    double fit = 2e9 / (1 + r->model->stats.touched_bytes);
+    return fit >= STEP_ROWS ? STEP_ROWS : fit <= LM_BATCH ? LM_BATCH : (size_t)fit;
+}
+
+static limn_status tell(run *r, const char *stage, size_t done) {
+    size_t n = r->data->n;
+    return lm_progress(r->ctx, stage, done, n, (double)done / (double)n);
+}
+
 static limn_status answer_all(run *r, double *seconds) {
     double start = lm_clock();
-    size_t n = r->data->n;
-    for (size_t first = 0; first < n; first += STEP_ROWS) {
-        size_t count = n - first < STEP_ROWS ? n - first : STEP_ROWS;
+    size_t n = r->data->n, step = step_rows(r);
+    for (size_t first = 0; first < n; first += step) {
+        size_t count = n - first < step ? n - first : step;
         limn_status status = answer_rows(r, r->batch, first, count);
         if (status == LIMN_OK)
-            status = lm_progress(r->ctx, "predicting", first + count, n,
-                                 (double)(first + count) / (double)n);
+            status = tell(r, "predicting", first + count);
         if (status != LIMN_OK)
             return status;
     }
@@ -86,17 +96,20 @@ static limn_status measure_speed(run *r, const limn_eval_options *options, doubl
 static limn_status judge_proba(run *r, limn_evaluation *out) {
     const limn_data *data = r->data;
     size_t classes = r->model->schema.labels.count, d = data->schema.features;
+    size_t step = step_rows(r);
     limn_status status = LIMN_OK;
     lm_proba_sums sums = {0};
-    double *p = lm_alloc(&r->ctx->mem, STEP_ROWS * sizeof *p, classes);
+    double *p = lm_alloc(&r->ctx->mem, step * sizeof *p, classes);
     if (!p)
         return lm_fail_memory(r->ctx);
-    for (size_t first = 0; first < data->n && status == LIMN_OK; first += STEP_ROWS) {
-        size_t n = data->n - first < STEP_ROWS ? data->n - first : STEP_ROWS;
+    for (size_t first = 0; first < data->n && status == LIMN_OK; first += step) {
+        size_t n = data->n - first < step ? data->n - first : step;
         lm_query query = {.x = data->x + first * d, .n = n, .proba = p};
         status = lm_predictor_run(r->batch, &query);
-        if (status == LIMN_OK)
-            lm_proba_add(&sums, data->label + first, p, n, classes);
+        if (status != LIMN_OK)
+            break;
+        lm_proba_add(&sums, data->label + first, p, n, classes);
+        status = tell(r, "judging probabilities", first + n);
     }
     out->log_loss = lm_log_loss(&sums);
     out->brier = lm_brier(&sums);
@@ -108,11 +121,6 @@ static limn_status judge_proba(run *r, limn_evaluation *out) {
 static limn_status judge_classes(run *r, limn_evaluation *out) {
     const limn_data *data = r->data;
     size_t k = data->schema.labels.count, cells;
-    if (k > MOST_CLASSES)
-        return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%zu different labels, %zu of them unknown to the model, are too many to "
-                       "judge; check the label column",
-                       k, k - r->model->schema.labels.count);
     if (!lm_mul(k, k, &cells) ||
         !(out->confusion = lm_alloc(&r->ctx->mem, cells, sizeof *out->confusion)))
         return lm_fail_memory(r->ctx);
@@ -150,6 +158,12 @@ static limn_status check(limn_context *ctx, const limn_model *model, const limn_
                        "the data has no labels to judge the answers by; name the label column");
     if (!is_matched(model, data))
         return lm_fail(ctx, LIMN_E_USAGE, "the data was not matched to the model");
+    size_t k = data->schema.labels.count;
+    if (k > MOST_CLASSES)
+        return lm_fail(ctx, LIMN_E_DATA,
+                       "%zu different labels, %zu of them unknown to the model, are too many to "
+                       "judge; check the label column",
+                       k, k - model->schema.labels.count);
     return LIMN_OK;
 }
 

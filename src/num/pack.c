@@ -49,7 +49,7 @@ limn_status lm_pack_build(limn_context *ctx, const float *rows, size_t n, size_t
     size_t floats;
     if (!d)
         return lm_fail(ctx, LIMN_E_USAGE, "a packed set needs at least one feature");
-    if (!lm_pack_floats(n, d, &floats))
+    if (!lm_pack_floats(n, d, &floats) || floats > ctx->memory_limit / sizeof(float))
         return fail_size(ctx, n, d);
     float *data = NULL;
     if (n) {

@@ -303,3 +303,14 @@ def test_a_label_with_a_line_break_stays_one_line(limn, tmp_path):
     query = tmp_path / "q.csv"
     query.write_text("a\n1\n5\n")
     assert limn("predict", tmp_path / "m.limn", query).stdout.splitlines() == ["two lines", "z"]
+
+
+@pytest.mark.parametrize("header", ["0,1,2,target", "0,1,2,extra", "2,1,0,y", "id,0,1,2", ",0,1,2"])
+def test_a_header_of_numbers_is_found_at_prediction(limn, tmp_path, header):
+    train = tmp_path / "t.csv"
+    train.write_text("0,1,2,y\n1,2,3,0\n4,5,6,1\n")
+    limn("train", train, "-m", "knn", "-p", "k=1", "-o", tmp_path / "m.limn")
+    first = [{"0": "1", "1": "2", "2": "3"}.get(name, "9") for name in header.split(",")]
+    query = tmp_path / "q.csv"
+    query.write_text("\n".join([header, ",".join(first)]) + "\n")
+    assert limn("predict", tmp_path / "m.limn", query).stdout.splitlines() == ["0"]

@@ -217,3 +217,28 @@ def test_control_bytes_in_names_do_not_reach_the_terminal(limn, tmp_path, train_
     limn("train", "d.csv", "-m", "knn", "-o", "m.limn")
     text = limn("info", "m.limn").stdout
     assert "a?[31mb" in text and "\x1b" not in text
+
+
+def test_numbered_columns_and_a_label_name_are_a_header(limn, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("0,1,2,target\n5.1,3.5,1.4,setosa\n4.9,3.0,1.4,other\n")
+    summary = json.loads(limn("train", path, "-m", "knn", "-o", tmp_path / "m.limn", "--json").stdout)
+    assert (summary["rows"], summary["features"], summary["classes"]) == (2, 3, 2)
+    path.write_text("0.5,1,2,y\n1,3.5,1.4,n\n4.9,3.0,1.4,y\n")  # y is a label here
+    summary = json.loads(limn("train", path, "-m", "knn", "-o", tmp_path / "m.limn", "--json").stdout)
+    assert (summary["rows"], summary["classes"]) == (3, 2)
+
+
+def test_a_quote_inside_a_header_cell_hides_no_separator(limn, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('size (5" pipe);b;label\n1;2;x\n3;4;y\n')
+    summary = json.loads(limn("train", path, "-m", "knn", "-o", tmp_path / "m.limn", "--json").stdout)
+    assert (summary["rows"], summary["features"]) == (2, 2)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "1e40"])
+def test_libsvm_values_that_are_no_numbers_are_refused_as_such(fails, tmp_path, value):
+    path = tmp_path / "t.svm"
+    path.write_text(f"1 1:{value} 2:3\n2 1:4 2:5\n")
+    sentence = fails(3, "train", path, "-m", "knn", "-o", tmp_path / "m.limn")
+    assert "line 1" in sentence and "column" not in sentence.split("line 1")[0]

@@ -38,7 +38,6 @@ def test_example_compiles_and_runs_against_the_installed_package(installed, tmp_
     if linking == "static":
         flags = ["-Wl,-Bstatic" if f == "-llimn" else f for f in flags]
         flags = [x for f in flags for x in ([f, "-llimn", "-Wl,-Bdynamic"] if f == "-Wl,-Bstatic" else [f])]
-        flags += ["-fopenmp"]
     subprocess.run(["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", source, "-o", program, *flags],
                    env=installed["env"], check=True)
     done = subprocess.run([program], cwd=tmp_path, env=installed["env"], text=True,

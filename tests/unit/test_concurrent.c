@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { THREADS = 4, QUERIES = 200, ROUNDS = 20 };
+enum { THREADS = 4, QUERIES = 600, ROUNDS = 10 };
 
 typedef struct worker {
     const limn_model *model;
@@ -22,8 +22,9 @@ typedef struct worker {
 static void *work(void *argument) {
     worker *w = argument;
     limn_context *ctx = make_context(NULL, 1, 1);
+    limn_predictor_options options = {.threads = 2};
     limn_predictor *p = NULL;
-    w->status = limn_predictor_new(ctx, w->model, NULL, &p);
+    w->status = limn_predictor_new(ctx, w->model, &options, &p);
     for (int round = 0; round < ROUNDS && w->status == LIMN_OK; round++) {
         if (round % 2)
             w->status = limn_predict(p, w->x, QUERIES, w->answers);
