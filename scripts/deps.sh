@@ -3,7 +3,8 @@
 # Debian and Ubuntu: by apt, as root or through sudo. Elsewhere: names what is needed.
 set -eu
 
-build="gcc meson ninja-build pkg-config zlib1g-dev libxxhash-dev libjansson-dev"
+build="gcc meson ninja-build pkg-config zlib1g-dev libxxhash-dev libjansson-dev
+       libopenblas-dev liblapacke-dev"
 check="clang clang-format libclang-rt-dev libcmocka-dev python3 python3-pytest
        python3-numpy python3-sklearn"
 bench="python3-pandas python3-faiss"
@@ -25,7 +26,7 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
     cat <<TEXT
 limn needs, under the names of your system:
   build: a C11 compiler, meson (>= 1.0), ninja, pkg-config,
-         zlib, xxhash and jansson with their headers
+         zlib, xxhash, jansson, OpenBLAS and LAPACKE with their headers
   check: clang, clang-format, compiler-rt, cmocka, python3 with pytest, numpy and scikit-learn
   bench: pandas and faiss for python3
 TEXT

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
-extern const lm_method lm_method_knn;
+extern const lm_method lm_method_knn, lm_method_lda;
 
 static const lm_method *const methods[] = {
     &lm_method_knn,
+    &lm_method_lda,
 };
 
 const lm_method *lm_method_at(size_t index) {

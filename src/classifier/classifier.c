@@ -1,5 +1,6 @@
 /* classifier.c: training a method on data, and the life of a model. */
 #include "classifier/classifier.h"
+#include "num/linalg.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -112,8 +113,11 @@ static limn_status train_body(limn_context *ctx, limn_model *model, const limn_d
                         .label = data->label,
                         .target = data->target};
     limn_status status = scale_rows(ctx, model, data, &set.x, &owned);
-    if (status == LIMN_OK)
+    if (status == LIMN_OK) {
+        int threads = lm_blas_single();
         status = model->method->train(ctx, &set, &model->params, &model->body);
+        lm_blas_restore(threads);
+    }
     lm_free(&ctx->mem, owned);
     return status;
 }

@@ -1,0 +1,23 @@
+/* linalg.h: the few dense factorisations that training needs: a thin layer over LAPACKE. Matrices
+ * are d x d, symmetric, in double; right-hand sides are rows of d doubles. */
+#ifndef LIMN_NUM_LINALG_H
+#define LIMN_NUM_LINALG_H
+
+#include "base/base.h"
+
+/* One thread for BLAS, so that results do not depend on how many there are; returns what to give
+ * to lm_blas_restore. */
+int lm_blas_single(void);
+void lm_blas_restore(int threads);
+
+/* a (d x d) += sum over the n rows of rows' rows; only the lower triangle is touched. */
+void lm_add_outer(double *a, size_t d, const double *rows, size_t n);
+/* Copies the lower triangle to the upper one. */
+void lm_mirror(double *a, size_t d);
+
+/* x_i <- the solution of a x_i = x_i for each of count rows, of least norm where a is singular
+ * (eigenvalues below 2^-52 of the largest count as 0; a = 0 is taken as the identity). Destroys a.
+ * a must be positive semi-definite but for rounding. */
+limn_status lm_solve_symmetric(limn_context *ctx, double *a, size_t d, double *x, size_t count);
+
+#endif
