@@ -60,7 +60,7 @@ static limn_status solve_by_eigenvalues(limn_context *ctx, double *a, size_t d, 
                              "found; scale the features",
                              d, d);
     }
-    double least = status == LIMN_OK ? lambda[d - 1] * DBL_EPSILON : 0;
+    double least = status == LIMN_OK ? lambda[d - 1] * (double)d * DBL_EPSILON : 0;
     for (size_t i = 0; i < count && status == LIMN_OK; i++) {
         double *row = x + i * d;
         /* Eigenvector e is the e-th row of a, stored by columns. */

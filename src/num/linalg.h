@@ -16,8 +16,8 @@ void lm_add_outer(double *a, size_t d, const double *rows, size_t n);
 void lm_mirror(double *a, size_t d);
 
 /* x_i <- the solution of a x_i = x_i for each of count rows, of least norm where a is singular
- * (eigenvalues below 2^-52 of the largest count as 0; a = 0 is taken as the identity). Destroys a.
- * a must be positive semi-definite but for rounding. */
+ * (eigenvalues up to d 2^-52 of the largest count as 0; a = 0 is taken as the identity). Destroys
+ * a. a must be positive semi-definite but for rounding. */
 limn_status lm_solve_symmetric(limn_context *ctx, double *a, size_t d, double *x, size_t count);
 
 #endif

@@ -36,11 +36,12 @@ def test_there_are_examples():
     assert blocks("README.md") and blocks("docs/methods/knn.md")
 
 
-def test_the_parameter_table_of_knn_is_what_the_program_says():
+@pytest.mark.parametrize("method", ["knn", "lda"])
+def test_the_parameter_table_is_what_the_program_says(method):
     binary = os.environ.get("LIMN_BIN", os.path.join(ROOT, "build", "limn"))
-    said = subprocess.run([binary, "methods", "knn"], text=True, capture_output=True,
+    said = subprocess.run([binary, "methods", method], text=True, capture_output=True,
                           check=True).stdout
-    with open(os.path.join(ROOT, "docs", "methods", "knn.md"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "docs", "methods", method + ".md"), encoding="utf-8") as file:
         rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", file.read(), re.M)
     assert rows
     for key, default in rows:
