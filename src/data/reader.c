@@ -58,7 +58,7 @@ static limn_status too_large(limn_reader *r, const char *about, double bytes) {
     char need[32], limit[32];
     return lm_fail(r->ctx, LIMN_E_DATA,
                    "%s: the data would need %s %s of memory, but the limit is %s; use fewer rows "
-                   "or features, or raise the limit",
+                   "or features",
                    lm_reader_name(r), about, size_text(bytes, need, sizeof need),
                    size_text((double)r->ctx->memory_limit, limit, sizeof limit));
 }
