@@ -115,10 +115,17 @@ static int put_rows(cli_session *session, answers *a, size_t n) {
     return code ? code : cli_check(session, limn_output_flush(a->output));
 }
 
+/* Fewer where a query is dear, so that an interrupt is heard within a second or so. */
+static size_t chunk_rows(const limn_model_info *info) {
+    double fit = 2e9 / (1 + info->touched_bytes);
+    return fit >= CLI_CHUNK_ROWS ? CLI_CHUNK_ROWS : fit <= 256 ? 256 : (size_t)fit;
+}
+
 static int answer_all(cli_session *session, answers *a, limn_reader *reader) {
+    size_t chunk = chunk_rows(&a->info);
     for (;;) {
         limn_rows rows;
-        int code = cli_check(session, limn_reader_next(reader, CLI_CHUNK_ROWS, &rows));
+        int code = cli_check(session, limn_reader_next(reader, chunk, &rows));
         if (code || rows.n == 0)
             return code;
         if ((code = cli_check_interrupt(session)) ||
