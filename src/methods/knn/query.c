@@ -9,7 +9,8 @@
  * So the answer is the exact one: bound never excludes a row that belongs to it. Where near-ties
  * fill the buffer they are measured at once.
  *
- *   direct form    sum of differences: a = t (1 + e), |e| <= (d + 2) u; u = 2^-24
+ *   direct form    sum of differences: a = t (1 + e), |e| <= (d + 2) u, u = 2^-24; the code takes
+ *                  (d + 4) u, which covers the rounding of the bound too
  *   expanded form  |b|^2 - 2 x.b (many queries at once, one multiply-add a feature):
  *                  |a + |x|^2 - t| <= (d + 8) u (|x| + |b|)^2
  *   cosine         |a - t| <= (2 d + 16) u
