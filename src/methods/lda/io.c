@@ -1,8 +1,6 @@
 /* io.c: the sections of lda: packed weights, biases, the centre. */
 #include "methods/lda/lda.h"
 
-#include <math.h>
-
 limn_status lda_save(limn_context *ctx, const void *opaque, lm_writer *writer) {
     (void)ctx;
     const lda_model *m = opaque;
@@ -44,8 +42,6 @@ static limn_status take(limn_context *ctx, const lm_file *file, const lm_shape *
 limn_status lda_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,
                      const lm_params *params, void **out) {
     (void)params;
-    if (shape->task != LIMN_CLASSIFY)
-        return lm_file_bad(ctx, file, "lda cannot %s", limn_task_name(shape->task));
     lda_model *model = lm_alloc_zero(&ctx->mem, 1, sizeof *model);
     if (!model)
         return lm_fail_memory(ctx);
