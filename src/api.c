@@ -3,6 +3,7 @@
 #include "data/reader.h"
 #include "num/pack.h"
 
+#include <math.h>
 #include <string.h>
 
 limn_status limn_context_new(const limn_context_options *options, limn_context **out) {
@@ -85,6 +86,10 @@ static unsigned model_capabilities(const limn_model *model) {
         capabilities &= ~(unsigned)(LIMN_CAN_CLASSIFY | LIMN_CAN_PROBA | LIMN_CAN_SCORES);
     if (model->schema.task != LIMN_REGRESS)
         capabilities &= ~(unsigned)LIMN_CAN_REGRESS;
+    if (model->schema.task != LIMN_OUTLIER)
+        capabilities &= ~(unsigned)LIMN_CAN_OUTLIER;
+    if (model->schema.task != LIMN_DENSITY)
+        capabilities &= ~(unsigned)LIMN_CAN_DENSITY;
     return capabilities;
 }
 
@@ -92,6 +97,7 @@ void limn_model_describe(const limn_model *model, limn_model_info *out) {
     *out = (limn_model_info){.method = model->method->info.name,
                              .task = model->schema.task,
                              .scale = model->scaler.kind,
+                             .columns = model->schema.columns,
                              .features = model->schema.features,
                              .used_features = model->scaler.out,
                              .classes = model->schema.labels.count,
@@ -117,6 +123,28 @@ const char *limn_model_feature_name(const limn_model *model, size_t index) {
 
 const char *limn_model_label_name(const limn_model *model) {
     return model->schema.label_name;
+}
+
+int limn_model_column(const limn_model *model, size_t index, limn_column_info *out) {
+    const lm_schema *s = &model->schema;
+    if (index >= s->columns)
+        return 0;
+    *out = (limn_column_info){.first_feature = index};
+    if (!s->column)
+        return 1;
+    const lm_column *column = &s->column[index];
+    out->name = column->name;
+    out->first_feature = column->first;
+    out->categories = column->categories.count;
+    out->has_fill = !isnan(column->fill);
+    out->fill = out->has_fill ? column->fill : 0;
+    return 1;
+}
+
+const char *limn_model_category(const limn_model *model, size_t column, size_t index) {
+    const lm_schema *s = &model->schema;
+    bool there = column < s->columns && index < lm_schema_categories(s, column);
+    return there ? s->column[column].categories.names[index] : NULL;
 }
 
 const char *limn_model_param(const limn_model *model, size_t index, const char **key) {

@@ -13,7 +13,7 @@
 #define LIMN_METHOD_H
 
 #include "base/base.h"
-#include "learn/params.h"
+#include "base/params.h"
 #include "model/container.h"
 
 /* What a method is trained on. Borrowed: copy what the model keeps. */
@@ -24,7 +24,23 @@ typedef struct lm_train_set {
     const float *x;       /* n x d */
     const int32_t *label; /* classify: n of 0..classes-1 */
     const double *target; /* regress: n, finite */
+    const double *weight; /* n, positive, mean 1; NULL: all 1 (always, without LIMN_CAN_WEIGHT) */
 } lm_train_set;
+
+/* What a weight lies between: sums of them, divided by distances, stay in the range of doubles. */
+#define LM_WEIGHT_MIN 1e-100
+#define LM_WEIGHT_MAX 1e18
+
+/* The row of a parameter table that every method with LIMN_CAN_WEIGHT for classes has. The
+ * classifier reads it and multiplies it into the weights. */
+#define LM_PARAM_CLASS_WEIGHT                                                                  \
+    {                                                                                          \
+        .key = "class_weight",                                                                 \
+        .help = "weight of each class: none, balanced (by the inverse of "                     \
+                "its share of the rows) or a list such as yes:2,no:1 (1 for those not named)", \
+        .type = LIMN_PARAM_TEXT, .default_value = "none",                                      \
+        .choices = "none, balanced or a list such as yes:2,no:1"                               \
+    }
 
 /* What the file has already proved when a method loads its part. */
 typedef struct lm_shape {
@@ -75,6 +91,9 @@ typedef struct lm_method {
     void (*search)(const void *model, const float *x, size_t n, size_t k, int64_t *rows,
                    double *distances, void *scratch);
     void (*stats)(const void *model, lm_stats *stats);
+    /* The training rows first .. first+n-1 as the model holds them (scaled), n x d; for measuring
+     * the recall of a search. */
+    void (*stored)(const void *model, size_t first, size_t n, float *x);
 } lm_method;
 
 /* NULL if there is none of that name. */

@@ -55,6 +55,12 @@ const char *limn_capability_name(unsigned bit) {
         return "kernel";
     case LIMN_CAN_IMPORT:
         return "import";
+    case LIMN_CAN_OUTLIER:
+        return "outlier";
+    case LIMN_CAN_DENSITY:
+        return "density";
+    case LIMN_CAN_WEIGHT:
+        return "weights";
     default:
         return NULL;
     }

@@ -111,9 +111,29 @@ LIMN_API const char *limn_isa(void);
 
 /* ---- data --------------------------------------------------------------------------------- */
 
-typedef enum limn_task { LIMN_CLASSIFY, LIMN_REGRESS, LIMN_SEARCH } limn_task;
-typedef enum limn_format { LIMN_FORMAT_AUTO, LIMN_FORMAT_CSV, LIMN_FORMAT_LIBSVM } limn_format;
+typedef enum limn_task {
+    LIMN_CLASSIFY,
+    LIMN_REGRESS,
+    LIMN_SEARCH,
+    LIMN_OUTLIER,
+    LIMN_DENSITY
+} limn_task;
+typedef enum limn_format {
+    LIMN_FORMAT_AUTO, /* reading: told by the content; writing: by the name */
+    LIMN_FORMAT_CSV,
+    LIMN_FORMAT_LIBSVM,
+    LIMN_FORMAT_NPY,
+    LIMN_FORMAT_IDX,
+    LIMN_FORMAT_ARFF
+} limn_format;
 typedef enum limn_header { LIMN_HEADER_AUTO, LIMN_HEADER_YES, LIMN_HEADER_NO } limn_header;
+/* Cells that are empty, NA, NaN or ?. */
+typedef enum limn_missing {
+    LIMN_MISSING_ERROR,
+    LIMN_MISSING_MEDIAN /* the column's median; for categories the most frequent one */
+} limn_missing;
+/* A category that the model has not seen. */
+typedef enum limn_unknown { LIMN_UNKNOWN_ERROR, LIMN_UNKNOWN_ZERO } limn_unknown;
 
 typedef struct limn_data limn_data;
 typedef struct limn_model limn_model;
@@ -121,11 +141,16 @@ typedef struct limn_model limn_model;
 typedef struct limn_read_options {
     limn_format format;
     limn_header header;
-    char delimiter;    /* of CSV; 0: told by the content */
-    limn_task task;    /* what the label column means; LIMN_SEARCH needs none */
-    const char *label; /* NAME, 1-based INDEX, "first" or "last"; NULL: the default rule */
-    int no_label;      /* every column is a feature */
-    int skip_label;    /* the label is found as usual, but not read: it may even be wrong */
+    char delimiter;          /* of CSV; 0: told by the content */
+    limn_task task;          /* what the label column means; LIMN_SEARCH needs none */
+    const char *label;       /* NAME, 1-based INDEX, "first" or "last"; NULL: the default rule */
+    int no_label;            /* every column is a feature */
+    int skip_label;          /* the label is found as usual, but not read: it may even be wrong */
+    const char *label_file;  /* of NPY and IDX; NULL: the companion of the file, if it is there */
+    const char *weights;     /* NAME or INDEX of a column of sample weights; NULL: none */
+    const char *categorical; /* "NAME,INDEX,...": columns whose numbers are categories; or NULL */
+    limn_missing missing;    /* at training; a model remembers what stands for a missing cell */
+    limn_unknown unknown; /* with match: ZERO takes a category that match does not know as none */
 } limn_read_options;
 
 LIMN_API void limn_read_options_init(limn_read_options *options);
@@ -149,6 +174,9 @@ LIMN_API limn_status limn_data_subsample(limn_context *context, const limn_data 
 /* Numbers the classes of data as model does; those that model does not know come after its own. */
 LIMN_API limn_status limn_data_match(limn_context *context, limn_data *data,
                                      const limn_model *model);
+/* Sample weights for training, one a row: finite, 0 or more (0 leaves the row out). */
+LIMN_API limn_status limn_data_set_weights(limn_context *context, limn_data *data,
+                                           const double *weights);
 LIMN_API void limn_data_free(limn_data *data);
 
 LIMN_API size_t limn_data_rows(const limn_data *data);
@@ -156,6 +184,7 @@ LIMN_API size_t limn_data_features(const limn_data *data);
 LIMN_API const float *limn_data_values(const limn_data *data);    /* rows x features */
 LIMN_API const int32_t *limn_data_classes(const limn_data *data); /* a class a row, or NULL */
 LIMN_API const double *limn_data_targets(const limn_data *data);  /* a target a row, or NULL */
+LIMN_API const double *limn_data_weights(const limn_data *data);  /* a weight a row, or NULL */
 LIMN_API size_t limn_data_class_count(const limn_data *data);
 LIMN_API const char *limn_data_class_name(const limn_data *data, size_t index);
 
@@ -167,6 +196,7 @@ typedef struct limn_rows {
     const float *x;         /* n x features, valid until the next call */
     const int32_t *classes; /* or NULL when the file has no labels */
     const double *targets;  /* or NULL */
+    const double *weights;  /* or NULL */
 } limn_rows;
 
 LIMN_API limn_status limn_reader_open(limn_context *context, const char *path,
@@ -175,6 +205,30 @@ LIMN_API limn_status limn_reader_open(limn_context *context, const char *path,
 /* At most max_rows rows: as many complete lines as have arrived, waiting only for the first. */
 LIMN_API limn_status limn_reader_next(limn_reader *reader, size_t max_rows, limn_rows *rows);
 LIMN_API void limn_reader_free(limn_reader *reader);
+
+/* ---- converting and making data ----------------------------------------------------------- */
+
+typedef struct limn_write_options {
+    limn_format format;     /* AUTO: by the extension; ".gz" behind it compresses */
+    char delimiter;         /* of CSV; 0: a comma, for .tsv a tab */
+    const char *label_file; /* of NPY and IDX; NULL: the companion of the file */
+} limn_write_options;
+
+LIMN_API void limn_write_options_init(limn_write_options *options);
+
+typedef struct limn_convert_info {
+    uint64_t rows;
+    size_t features;
+    limn_format from, to;
+} limn_convert_info;
+
+/* Reads one file and writes another, in constant memory when the input is a file that can be read
+ * twice. Options and info may be NULL. */
+LIMN_API limn_status limn_convert(limn_context *context, const char *from,
+                                  const limn_read_options *reading, const char *to,
+                                  const limn_write_options *writing, limn_convert_info *info);
+/* "csv", "libsvm", ...; NULL for a value outside the enumeration. */
+LIMN_API const char *limn_format_name(limn_format format);
 
 /* ---- methods ------------------------------------------------------------------------------ */
 
@@ -198,13 +252,21 @@ enum { /* capabilities, as bits */
        LIMN_CAN_LEARN = 1 << 5,
        LIMN_CAN_FORGET = 1 << 6,
        LIMN_CAN_KERNEL = 1 << 7,
-       LIMN_CAN_IMPORT = 1 << 8
+       LIMN_CAN_IMPORT = 1 << 8,
+       LIMN_CAN_OUTLIER = 1 << 9,
+       LIMN_CAN_DENSITY = 1 << 10,
+       LIMN_CAN_WEIGHT = 1 << 11 /* uses sample weights and class_weight */
 };
 
 /* "classify", "regress", ...; NULL when bit is not one capability. */
 LIMN_API const char *limn_capability_name(unsigned bit);
 
-typedef enum limn_param_type { LIMN_PARAM_INT, LIMN_PARAM_REAL, LIMN_PARAM_CHOICE } limn_param_type;
+typedef enum limn_param_type {
+    LIMN_PARAM_INT,
+    LIMN_PARAM_REAL,
+    LIMN_PARAM_CHOICE,
+    LIMN_PARAM_TEXT /* the owner of the table says what is allowed */
+} limn_param_type;
 
 typedef struct limn_param {
     const char *key;
@@ -212,8 +274,9 @@ typedef struct limn_param {
     limn_param_type type;
     const char *default_value;
     double min, max;     /* of INT and REAL, inclusive */
-    const char *choices; /* of CHOICE: "l2|l1|cosine" */
+    const char *choices; /* of CHOICE: "l2|l1|cosine"; of TEXT: what is allowed, in words */
     int can_be_auto;     /* "auto" is accepted: chosen from the data */
+    int above_min;       /* of REAL: min itself is not allowed */
 } limn_param;
 
 typedef struct limn_method_info {
@@ -229,6 +292,33 @@ typedef struct limn_method_info {
 LIMN_API size_t limn_method_count(void);
 LIMN_API const limn_method_info *limn_method_at(size_t index);       /* NULL past the end */
 LIMN_API const limn_method_info *limn_method_find(const char *name); /* NULL if unknown */
+
+/* ---- synthetic data ----------------------------------------------------------------------- */
+
+typedef struct limn_synth_info {
+    const char *name;
+    const char *summary; /* one line */
+    const char *paper;   /* where it is described */
+    limn_task task;      /* LIMN_CLASSIFY or LIMN_REGRESS */
+    const limn_param *params;
+    size_t param_count;
+} limn_synth_info;
+
+LIMN_API size_t limn_synth_count(void);
+LIMN_API const limn_synth_info *limn_synth_at(size_t index);       /* NULL past the end */
+LIMN_API const limn_synth_info *limn_synth_find(const char *name); /* NULL if unknown */
+
+typedef struct limn_synth_options {
+    const char *name;
+    uint64_t rows;
+    const char *const *params; /* "key=value", param_count of them */
+    size_t param_count;
+} limn_synth_options;
+
+/* Writes the data set to path ("-": standard output), seeded by the context. writing may be NULL.
+ */
+LIMN_API limn_status limn_synth(limn_context *context, const limn_synth_options *options,
+                                const char *path, const limn_write_options *writing);
 
 /* ---- models ------------------------------------------------------------------------------- */
 
@@ -260,7 +350,8 @@ typedef struct limn_model_info {
     const char *method;
     limn_task task;
     limn_scale scale;
-    size_t features;      /* columns that a query has */
+    size_t columns;       /* feature columns of the files that it reads */
+    size_t features;      /* that a query has: one a column of numbers, one a category of text */
     size_t used_features; /* of them, those that the method sees */
     size_t classes;       /* 0 unless task is LIMN_CLASSIFY */
     uint64_t rows;        /* trained on */
@@ -278,6 +369,19 @@ LIMN_API void limn_model_describe(const limn_model *model, limn_model_info *out)
 LIMN_API const char *limn_model_class_name(const limn_model *model, size_t index);
 LIMN_API const char *limn_model_feature_name(const limn_model *model, size_t index); /* or NULL */
 LIMN_API const char *limn_model_label_name(const limn_model *model);                 /* or NULL */
+
+/* A feature column of the files that the model reads; text columns are several features. */
+typedef struct limn_column_info {
+    const char *name;     /* or NULL */
+    size_t first_feature; /* of the model's features */
+    size_t categories;    /* 0: a column of numbers */
+    int has_fill;         /* missing cells are filled ... */
+    double fill;          /* ... with this number or category */
+} limn_column_info;
+
+/* 0 past the end. */
+LIMN_API int limn_model_column(const limn_model *model, size_t index, limn_column_info *out);
+LIMN_API const char *limn_model_category(const limn_model *model, size_t column, size_t index);
 /* The parameters in force, defaults included. Returns NULL past the end. */
 LIMN_API const char *limn_model_param(const limn_model *model, size_t index, const char **key);
 /* Figures of the method: "vectors", "depth", ... Returns NULL past the end. */
@@ -319,6 +423,7 @@ typedef struct limn_eval_options {
     int measure_speed;      /* 1: latency and throughput too */
     double latency_seconds; /* time given to the latency measurement; 2 */
     int threads;            /* of the batch measurement; 1. 0: those of the context */
+    size_t neighbors;       /* of a search model: recall among so many; 10 */
 } limn_eval_options;
 
 LIMN_API void limn_eval_options_init(limn_eval_options *options);
@@ -329,6 +434,8 @@ typedef struct limn_evaluation {
     double accuracy, error, balanced_accuracy, uncertainty_coefficient;
     double log_loss, brier, ece;
     double mae, rmse, r2;
+    double recall_at_k;                    /* search: share of the true k nearest that were found */
+    size_t k;                              /* 0 unless the task is LIMN_SEARCH */
     double latency_us_p50, latency_us_p99; /* best of 5 single calls a row, over rows */
     size_t latency_rows;                   /* rows that were measured in the time given */
     double batch_rows_per_s;
@@ -337,8 +444,9 @@ typedef struct limn_evaluation {
     limn_allocator allocator;
 } limn_evaluation;
 
-/* data must have been read with match = model, or matched to it by limn_data_match. Free the result
- * with limn_evaluation_free. */
+/* data must have been read with match = model, or matched to it by limn_data_match. A search model
+ * needs no labels: its answers are compared with an exact scan of the rows that it holds, at equal
+ * distance an answer counts as right. Free the result with limn_evaluation_free. */
 LIMN_API limn_status limn_evaluate(limn_context *context, const limn_model *model,
                                    const limn_data *data, const limn_eval_options *options,
                                    limn_evaluation *out);

@@ -1,5 +1,6 @@
 /* classifier.c: training a method on data, and the life of a model. */
 #include "classifier/classifier.h"
+#include "classifier/weights.h"
 #include "num/linalg.h"
 
 #include <math.h>
@@ -12,7 +13,8 @@ limn_status lm_model_new(limn_context *ctx, const lm_method *method, limn_model 
         return lm_fail_memory(ctx);
     model->mem = ctx->mem;
     model->method = method;
-    lm_params_init(&method->info, &model->params);
+    lm_params_init(method->info.name, method->info.params, method->info.param_count,
+                   &model->params);
     lm_schema_init(&model->schema, &model->mem);
     *out = model;
     return LIMN_OK;
@@ -39,6 +41,10 @@ unsigned lm_task_capability(limn_task task) {
         return LIMN_CAN_REGRESS;
     case LIMN_SEARCH:
         return LIMN_CAN_SEARCH;
+    case LIMN_OUTLIER:
+        return LIMN_CAN_OUTLIER;
+    case LIMN_DENSITY:
+        return LIMN_CAN_DENSITY;
     }
     return 0;
 }
@@ -64,9 +70,10 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
     if (!limn_task_name(task))
         return lm_fail(ctx, LIMN_E_USAGE, "there is no task number %d", (int)task);
     if (!(info->capabilities & lm_task_capability(task)))
-        return lm_fail(ctx, LIMN_E_USAGE, "%s cannot %s; see 'limn methods' for those that can",
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "%s cannot do the task %s; see 'limn methods' for those that can",
                        info->name, limn_task_name(task));
-    lm_params_init(info, params);
+    lm_params_init(info->name, info->params, info->param_count, params);
     limn_status status = LIMN_OK;
     for (size_t i = 0; i < options->param_count && status == LIMN_OK; i++)
         status = lm_params_set(ctx, params, options->params[i]);
@@ -105,20 +112,25 @@ static limn_status scale_rows(limn_context *ctx, const limn_model *model, const 
 }
 
 static limn_status train_body(limn_context *ctx, limn_model *model, const limn_data *data) {
-    float *owned;
+    float *owned = NULL;
+    double *weight = NULL;
     lm_train_set set = {.task = data->schema.task,
                         .n = data->n,
                         .d = model->scaler.out,
                         .classes = data->schema.labels.count,
                         .label = data->label,
                         .target = data->target};
-    limn_status status = scale_rows(ctx, model, data, &set.x, &owned);
+    limn_status status = lm_weights_make(ctx, data, &model->params, &weight);
+    set.weight = weight;
+    if (status == LIMN_OK)
+        status = scale_rows(ctx, model, data, &set.x, &owned);
     if (status == LIMN_OK) {
         int threads = lm_blas_single();
         status = model->method->train(ctx, &set, &model->params, &model->body);
         lm_blas_restore(threads);
     }
     lm_free(&ctx->mem, owned);
+    lm_free(&ctx->mem, weight);
     return status;
 }
 
@@ -136,26 +148,54 @@ static limn_status prepare(limn_context *ctx, limn_model *model, const limn_data
                          &model->scaler);
 }
 
+static limn_status check_weights(limn_context *ctx, const limn_data *data,
+                                 const limn_method_info *info) {
+    limn_task task = data->schema.task;
+    if (!data->weight)
+        return LIMN_OK;
+    if (!(info->capabilities & LIMN_CAN_WEIGHT))
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "%s cannot use sample weights; see 'limn methods' for those that can",
+                       info->name);
+    if (task != LIMN_CLASSIFY && task != LIMN_REGRESS)
+        return lm_fail(ctx, LIMN_E_USAGE, "sample weights mean nothing to the task %s",
+                       limn_task_name(task));
+    return LIMN_OK;
+}
+
+/* Everything behind the plan. data has no row of weight 0. */
+static limn_status train_model(limn_context *ctx, const limn_data *data,
+                               const limn_train_options *options, limn_model *model) {
+    model->rows = data->n;
+    model->seed = ctx->seed;
+    model->written_by = lm_strdup(&model->mem, limn_version());
+    limn_status status = model->written_by ? LIMN_OK : lm_fail_memory(ctx);
+    if (status == LIMN_OK)
+        status = prepare(ctx, model, data, options);
+    if (status == LIMN_OK)
+        status = train_body(ctx, model, data);
+    return status == LIMN_OK ? lm_model_measure(ctx, model, &model->bytes) : status;
+}
+
 limn_status lm_model_train(limn_context *ctx, const limn_data *data,
                            const limn_train_options *options, limn_model **out) {
     *out = NULL;
     const lm_method *method;
     lm_params params;
     limn_model *model = NULL;
+    limn_data *part = NULL;
     limn_status status = lm_model_plan(ctx, options, data->schema.task, &method, &params);
     if (status == LIMN_OK)
+        status = check_weights(ctx, data, &method->info);
+    if (status == LIMN_OK)
+        status = lm_weights_drop_zero(ctx, data, &part);
+    if (status == LIMN_OK)
         status = lm_model_new(ctx, method, &model);
-    if (status != LIMN_OK)
-        return status;
-    model->params = params;
-    model->rows = data->n;
-    model->seed = ctx->seed;
-    model->written_by = lm_strdup(&model->mem, limn_version());
-    status = model->written_by ? prepare(ctx, model, data, options) : lm_fail_memory(ctx);
-    if (status == LIMN_OK)
-        status = train_body(ctx, model, data);
-    if (status == LIMN_OK)
-        status = lm_model_measure(ctx, model, &model->bytes);
+    if (status == LIMN_OK) {
+        model->params = params;
+        status = train_model(ctx, part ? part : data, options, model);
+    }
+    limn_data_free(part);
     if (status != LIMN_OK) {
         limn_model_free(model);
         return status;

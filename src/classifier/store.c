@@ -38,19 +38,74 @@ static limn_status put_params(const limn_model *m, lm_writer *writer) {
     return lm_kv_end(kv);
 }
 
-static limn_status put_schema(const limn_model *m, lm_writer *writer) {
+/* Columns of text: which they are, how many categories each has, and those one after another. */
+static limn_status put_categories(limn_context *ctx, const lm_schema *s, lm_kv_out *kv) {
+    size_t columns = 0, total = 0;
+    for (size_t c = 0; c < s->columns; c++) {
+        columns += lm_schema_categories(s, c) > 0;
+        total += lm_schema_categories(s, c);
+    }
+    if (!total)
+        return LIMN_OK;
+    double *numbers = lm_alloc(&ctx->mem, 2 * columns, sizeof *numbers);
+    char **names = lm_alloc(&ctx->mem, total, sizeof *names);
+    limn_status status = numbers && names ? LIMN_OK : lm_fail_memory(ctx);
+    for (size_t c = 0, column = 0, name = 0; status == LIMN_OK && c < s->columns; c++) {
+        size_t count = lm_schema_categories(s, c);
+        for (size_t i = 0; i < count; i++)
+            names[name++] = s->column[c].categories.names[i];
+        if (count) {
+            numbers[column] = (double)c;
+            numbers[columns + column++] = (double)count;
+        }
+    }
+    if (status == LIMN_OK) {
+        lm_kv_put_int(kv, "text_columns", (int64_t)columns);
+        lm_kv_put_reals(kv, "text_column_places", numbers, columns);
+        lm_kv_put_reals(kv, "text_column_sizes", numbers + columns, columns);
+        lm_kv_put_texts(kv, "categories", names, total);
+    }
+    lm_free(&ctx->mem, numbers);
+    lm_free(&ctx->mem, names);
+    return status;
+}
+
+static limn_status put_columns(limn_context *ctx, const lm_schema *s, lm_kv_out *kv) {
+    lm_kv_put_int(kv, "columns", (int64_t)s->columns);
+    if (!s->column)
+        return LIMN_OK;
+    char **names = lm_alloc(&ctx->mem, s->columns, sizeof *names);
+    double *fill = lm_alloc(&ctx->mem, s->columns, sizeof *fill);
+    limn_status status = names && fill ? LIMN_OK : lm_fail_memory(ctx);
+    for (size_t c = 0; c < s->columns && status == LIMN_OK; c++) {
+        names[c] = s->column[c].name;
+        fill[c] = s->column[c].fill;
+    }
+    if (status == LIMN_OK && lm_schema_named(s))
+        lm_kv_put_texts(kv, "column_names", names, s->columns);
+    if (status == LIMN_OK && !isnan(fill[0]))
+        lm_kv_put_reals(kv, "fill", fill, s->columns);
+    lm_free(&ctx->mem, names);
+    lm_free(&ctx->mem, fill);
+    return status == LIMN_OK ? put_categories(ctx, s, kv) : status;
+}
+
+static limn_status put_schema(limn_context *ctx, const limn_model *m, lm_writer *writer) {
     const lm_schema *s = &m->schema;
     lm_kv_out *kv;
     limn_status status = lm_kv_begin(writer, "schema", STORE_VERSION, &kv);
+    if (status == LIMN_OK)
+        status = put_columns(ctx, s, kv);
     if (status != LIMN_OK)
         return status;
-    lm_kv_put_int(kv, "features", (int64_t)s->features);
-    if (s->feature_names)
-        lm_kv_put_texts(kv, "feature_names", s->feature_names, s->features);
     if (s->label_name)
         lm_kv_put_text(kv, "label_name", s->label_name);
     if (s->label_column != LM_NO_COLUMN)
         lm_kv_put_int(kv, "label_column", (int64_t)s->label_column);
+    if (s->weight_name)
+        lm_kv_put_text(kv, "weight_name", s->weight_name);
+    if (s->weight_column != LM_NO_COLUMN)
+        lm_kv_put_int(kv, "weight_column", (int64_t)s->weight_column);
     lm_kv_put_texts(kv, "labels", s->labels.names, s->labels.count);
     return lm_kv_end(kv);
 }
@@ -83,7 +138,7 @@ static limn_status collect(limn_context *ctx, const limn_model *model, lm_writer
     if (status == LIMN_OK)
         status = put_params(model, writer);
     if (status == LIMN_OK)
-        status = put_schema(model, writer);
+        status = put_schema(ctx, model, writer);
     if (status == LIMN_OK)
         status = put_scaler(ctx, model, writer);
     if (status == LIMN_OK)
@@ -143,7 +198,8 @@ static limn_status get_task(const lm_kv *kv, limn_task *task) {
     limn_status status = lm_kv_text(kv, "task", &name);
     if (status != LIMN_OK)
         return status;
-    static const limn_task tasks[] = {LIMN_CLASSIFY, LIMN_REGRESS, LIMN_SEARCH};
+    static const limn_task tasks[] = {LIMN_CLASSIFY, LIMN_REGRESS, LIMN_SEARCH, LIMN_OUTLIER,
+                                      LIMN_DENSITY};
     for (size_t i = 0; i < LM_COUNT(tasks); i++)
         if (strcmp(limn_task_name(tasks[i]), name) == 0) {
             *task = tasks[i];
@@ -194,7 +250,7 @@ static limn_status get_params(limn_context *ctx, const lm_file *file, limn_model
     limn_status status = lm_kv_open(ctx, file, "params", STORE_VERSION, &kv);
     for (size_t i = 0; i < info->param_count && status == LIMN_OK; i++) {
         const char *value;
-        char assignment[2 * LM_PARAM_TEXT];
+        char assignment[2 * LM_PARAM_TEXT + 2];
         if (!lm_kv_has(&kv, info->params[i].key))
             continue; /* a parameter that is newer than the file: its default is the old behaviour
                        */
@@ -212,21 +268,119 @@ static limn_status get_params(limn_context *ctx, const lm_file *file, limn_model
 
 static limn_status get_names(const lm_kv *kv, lm_schema *schema) {
     lm_texts texts;
-    limn_status status = lm_kv_texts(kv, "feature_names", &texts);
-    if (status != LIMN_OK)
-        return status;
-    if (texts.left != schema->features)
-        return lm_file_bad(kv->ctx, kv->file, "%zu names for %zu features", texts.left,
-                           schema->features);
-    schema->feature_names = lm_alloc_zero(schema->mem, schema->features, sizeof(char *));
-    if (!schema->feature_names)
-        return lm_fail_memory(kv->ctx);
-    for (size_t j = 0; j < schema->features; j++) {
-        schema->feature_names[j] = lm_strdup(schema->mem, lm_texts_next(&texts));
-        if (!schema->feature_names[j])
-            return lm_fail_memory(kv->ctx);
+    limn_status status = lm_kv_texts(kv, "column_names", &texts);
+    if (status == LIMN_OK && texts.left != schema->columns)
+        status = lm_file_bad(kv->ctx, kv->file, "%zu names for %zu columns", texts.left,
+                             schema->columns);
+    if (status == LIMN_OK)
+        status = lm_schema_add_columns(kv->ctx, schema);
+    for (size_t c = 0; c < schema->columns && status == LIMN_OK; c++)
+        if (!(schema->column[c].name = lm_strdup(schema->mem, lm_texts_next(&texts))))
+            status = lm_fail_memory(kv->ctx);
+    return status;
+}
+
+/* A list of whole numbers of which there are count; as many doubles must be in the section. */
+static limn_status get_numbers(const lm_kv *kv, const char *key, size_t count, double **out) {
+    *out = NULL;
+    if (count > kv->section.size / sizeof **out)
+        return lm_file_bad(kv->ctx, kv->file, "the list %s is cut", key);
+    *out = lm_alloc(&kv->ctx->mem, count, sizeof **out);
+    return *out ? lm_kv_reals(kv, key, count, *out) : lm_fail_memory(kv->ctx);
+}
+
+static limn_status get_column_categories(const lm_kv *kv, lm_column *column, double count,
+                                         lm_texts *texts) {
+    limn_status status = LIMN_OK;
+    if (!(count >= 1 && count <= (double)texts->left) || column->categories.count)
+        return lm_file_bad(kv->ctx, kv->file, "the categories of a column are not possible");
+    for (size_t i = 0; i < (size_t)count && status == LIMN_OK; i++) {
+        const char *name = lm_texts_next(texts);
+        int32_t id;
+        status = lm_labels_add(kv->ctx, &column->categories, name, strlen(name), &id);
+        if (status == LIMN_OK && (size_t)id != i)
+            status = lm_file_bad(kv->ctx, kv->file, "the category '%.40s' appears twice", name);
     }
-    return LIMN_OK;
+    return status;
+}
+
+static limn_status get_categories(const lm_kv *kv, lm_schema *schema) {
+    lm_texts texts;
+    int64_t count = 0;
+    double *columns = NULL, *counts = NULL;
+    limn_status status = lm_kv_int(kv, "text_columns", 1, (int64_t)schema->columns, &count);
+    if (status == LIMN_OK)
+        status = lm_schema_add_columns(kv->ctx, schema);
+    if (status == LIMN_OK)
+        status = lm_kv_texts(kv, "categories", &texts);
+    if (status == LIMN_OK)
+        status = get_numbers(kv, "text_column_places", (size_t)count, &columns);
+    if (status == LIMN_OK)
+        status = get_numbers(kv, "text_column_sizes", (size_t)count, &counts);
+    for (size_t i = 0; i < (size_t)count && status == LIMN_OK; i++) {
+        double c = columns[i];
+        if (!(c >= 0 && c < (double)schema->columns))
+            status = lm_file_bad(kv->ctx, kv->file, "a column of categories does not exist");
+        else
+            status = get_column_categories(kv, &schema->column[(size_t)c], counts[i], &texts);
+    }
+    if (status == LIMN_OK && texts.left)
+        status = lm_file_bad(kv->ctx, kv->file, "%zu categories belong to no column", texts.left);
+    lm_free(&kv->ctx->mem, columns);
+    lm_free(&kv->ctx->mem, counts);
+    return status;
+}
+
+static limn_status get_fill(const lm_kv *kv, lm_schema *schema) {
+    double *fill = NULL;
+    limn_status status = lm_schema_add_columns(kv->ctx, schema);
+    if (status == LIMN_OK)
+        status = get_numbers(kv, "fill", schema->columns, &fill);
+    for (size_t c = 0; c < schema->columns && status == LIMN_OK; c++) {
+        size_t categories = lm_schema_categories(schema, c);
+        if (categories
+                ? !(fill[c] >= 0 && fill[c] < (double)categories && fill[c] == floor(fill[c]))
+                : fabs(fill[c]) > (double)FLT_MAX)
+            status = lm_file_bad(kv->ctx, kv->file,
+                                 "what stands for missing cells of column %zu is "
+                                 "not possible",
+                                 c + 1);
+        schema->column[c].fill = fill[c];
+    }
+    lm_free(&kv->ctx->mem, fill);
+    return status;
+}
+
+static limn_status get_columns(const lm_kv *kv, lm_schema *schema) {
+    int64_t columns = 0;
+    limn_status status = lm_kv_int(kv, "columns", 1, INT32_MAX, &columns);
+    schema->columns = (size_t)columns;
+    if (status == LIMN_OK && lm_kv_has(kv, "column_names"))
+        status = get_names(kv, schema);
+    if (status == LIMN_OK && lm_kv_has(kv, "categories"))
+        status = get_categories(kv, schema);
+    if (status == LIMN_OK && lm_kv_has(kv, "fill"))
+        status = get_fill(kv, schema);
+    return status == LIMN_OK ? lm_schema_settle(kv->ctx, schema) : status;
+}
+
+/* The place and the name of a column beside the features; neither has to be there. */
+static limn_status get_place(const lm_kv *kv, const char *name_key, const char *column_key,
+                             const limn_allocator *mem, char **name, size_t *column) {
+    const char *text;
+    int64_t place;
+    limn_status status = LIMN_OK;
+    if (lm_kv_has(kv, name_key)) {
+        status = lm_kv_text(kv, name_key, &text);
+        if (status == LIMN_OK && !(*name = lm_strdup(mem, text)))
+            status = lm_fail_memory(kv->ctx);
+    }
+    if (status == LIMN_OK && lm_kv_has(kv, column_key)) {
+        status = lm_kv_int(kv, column_key, 0, INT32_MAX, &place);
+        if (status == LIMN_OK)
+            *column = (size_t)place;
+    }
+    return status;
 }
 
 static limn_status get_labels(const lm_kv *kv, lm_schema *schema) {
@@ -249,24 +403,15 @@ static limn_status get_labels(const lm_kv *kv, lm_schema *schema) {
 
 static limn_status get_schema(limn_context *ctx, const lm_file *file, lm_schema *schema) {
     lm_kv kv;
-    int64_t features = 0, column;
-    const char *name;
     limn_status status = lm_kv_open(ctx, file, "schema", STORE_VERSION, &kv);
     if (status == LIMN_OK)
-        status = lm_kv_int(&kv, "features", 1, INT32_MAX, &features);
-    schema->features = (size_t)features;
-    if (status == LIMN_OK && lm_kv_has(&kv, "feature_names"))
-        status = get_names(&kv, schema);
-    if (status == LIMN_OK && lm_kv_has(&kv, "label_name")) {
-        status = lm_kv_text(&kv, "label_name", &name);
-        if (status == LIMN_OK && !(schema->label_name = lm_strdup(schema->mem, name)))
-            status = lm_fail_memory(ctx);
-    }
-    if (status == LIMN_OK && lm_kv_has(&kv, "label_column")) {
-        status = lm_kv_int(&kv, "label_column", 0, INT32_MAX, &column);
-        if (status == LIMN_OK)
-            schema->label_column = (size_t)column;
-    }
+        status = get_columns(&kv, schema);
+    if (status == LIMN_OK)
+        status = get_place(&kv, "label_name", "label_column", schema->mem, &schema->label_name,
+                           &schema->label_column);
+    if (status == LIMN_OK)
+        status = get_place(&kv, "weight_name", "weight_column", schema->mem, &schema->weight_name,
+                           &schema->weight_column);
     return status == LIMN_OK ? get_labels(&kv, schema) : status;
 }
 

@@ -84,7 +84,7 @@ static int by_name(const void *a, const void *b) {
  * the k-th feature of that name. *matched: features that were found. */
 static limn_status match_names(limn_context *ctx, const lm_cells *cells, size_t except,
                                const lm_schema *match, uint32_t *role, size_t *matched) {
-    size_t count = 0, d = match->features;
+    size_t count = 0, d = match->columns;
     named *columns = lm_alloc(&ctx->mem, cells->count, sizeof *columns);
     named *features = lm_alloc(&ctx->mem, d, sizeof *features);
     limn_status status = columns && features ? LIMN_OK : lm_fail_memory(ctx);
@@ -97,7 +97,7 @@ static limn_status match_names(limn_context *ctx, const lm_cells *cells, size_t 
             columns[count++] = (named){lm_cells_at(cells, c), c};
     }
     for (size_t j = 0; j < d; j++)
-        features[j] = (named){match->feature_names[j], j};
+        features[j] = (named){match->column[j].name, j};
     qsort(columns, count, sizeof *columns, by_name);
     qsort(features, d, sizeof *features, by_name);
     for (size_t c = 0, j = 0; c < count && j < d;) {
@@ -183,11 +183,26 @@ static limn_status header_from_names(limn_context *ctx, const lm_cells *first,
         known++;
         *header = *header || cell_kind(first, c) != LM_CELL_NUMBER;
     }
-    bool all_there = status == LIMN_OK && matched == match->features;
+    bool all_there = status == LIMN_OK && matched == match->columns;
     if (all_there && (foreign || (matched >= 2 && known == first->count)))
         *header = true;
     lm_free(&ctx->mem, role);
     return status;
+}
+
+static bool has_categories(const lm_schema *schema) {
+    for (size_t c = 0; c < schema->columns; c++)
+        if (lm_schema_categories(schema, c))
+            return true;
+    return false;
+}
+
+static bool is_category(const lm_schema *schema, const char *text) {
+    for (size_t c = 0; c < schema->columns; c++)
+        if (lm_schema_categories(schema, c) &&
+            lm_labels_find(&schema->column[c].categories, text, strlen(text)) >= 0)
+            return true;
+    return false;
 }
 
 limn_status lm_columns_header(limn_context *ctx, const lm_column_request *request, bool *header) {
@@ -203,58 +218,66 @@ limn_status lm_columns_header(limn_context *ctx, const lm_column_request *reques
     for (size_t c = 0; c < first->count && !number; c++)
         number = cell_kind(first, c) == LM_CELL_NUMBER;
     *header = !number;
-    if (number && request->match->feature_names)
+    bool categories = has_categories(request->match);
+    if ((number || categories) && lm_schema_named(request->match))
         return header_from_names(ctx, first, request->match, header);
+    for (size_t c = 0; categories && c < first->count && *header; c++)
+        *header = !is_category(request->match, lm_cells_at(first, c));
     return LIMN_OK;
 }
 
 /* ---- the label ---- */
 
-static size_t find_name(const lm_cells *header, const char *name) {
-    for (size_t c = 0; c < header->count; c++)
-        if (strcmp(lm_cells_at(header, c), name) == 0)
-            return c;
-    return LM_NO_COLUMN;
-}
-
-static limn_status unknown_label(limn_context *ctx, const lm_column_request *request, bool header) {
+static limn_status unknown_column(limn_context *ctx, const lm_column_request *request, bool header,
+                                  const char *what, const char *text) {
     char shown[48];
-    const char *label = request->options->label;
-    lm_quote(label, strlen(label), shown);
+    size_t count = request->first->count;
+    lm_quote(text, strlen(text), shown);
+    if (text[strspn(text, "0123456789")] == '\0')
+        return lm_fail(ctx, LIMN_E_DATA, "%s: the %s should be column %.20s, but there %s %zu",
+                       request->file, what, text, count == 1 ? "is only" : "are", count);
     if (!header)
         return lm_fail(ctx, LIMN_E_DATA,
                        "%s: no column is named '%s', for the file has no header; give the number "
-                       "of the label's column, first or last",
-                       request->file, shown);
+                       "of the %s's column, first or last",
+                       request->file, shown, what);
     name_list list = {0};
-    for (size_t c = 0; c < request->first->count; c++)
+    for (size_t c = 0; c < count; c++)
         list_add(&list, lm_cells_at(request->first, c));
     return lm_fail(ctx, LIMN_E_DATA, "%s: no column is named '%s'; the columns are %s",
                    request->file, shown, list.text);
 }
 
-/* The column that options->label names: NAME, first, last or a number from 1. */
+size_t lm_columns_find(const lm_cells *header, size_t count, const char *text, size_t length) {
+    for (size_t c = 0; header && c < header->count; c++) {
+        const char *name = lm_cells_at(header, c);
+        if (strlen(name) == length && memcmp(name, text, length) == 0)
+            return c;
+    }
+    if (length == 5 && memcmp(text, "first", 5) == 0)
+        return 0;
+    if (length == 4 && memcmp(text, "last", 4) == 0)
+        return count - 1;
+    size_t number = 0;
+    for (size_t i = 0; i < length && number <= count; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return LM_NO_COLUMN;
+        number = number * 10 + (size_t)(text[i] - '0');
+    }
+    return number >= 1 && number <= count ? number - 1 : LM_NO_COLUMN;
+}
+
+/* The column that the options name as label or weights. */
+static limn_status explicit_column(limn_context *ctx, const lm_column_request *request, bool header,
+                                   const char *what, const char *text, size_t *column) {
+    *column =
+        lm_columns_find(header ? request->first : NULL, request->first->count, text, strlen(text));
+    return *column != LM_NO_COLUMN ? LIMN_OK : unknown_column(ctx, request, header, what, text);
+}
+
 static limn_status explicit_label(limn_context *ctx, const lm_column_request *request, bool header,
                                   size_t *column) {
-    const char *label = request->options->label;
-    size_t count = request->first->count, number = 0;
-    *column = header ? find_name(request->first, label) : LM_NO_COLUMN;
-    if (*column != LM_NO_COLUMN)
-        return LIMN_OK;
-    if (strcmp(label, "first") == 0 || strcmp(label, "last") == 0) {
-        *column = *label == 'f' ? 0 : count - 1;
-        return LIMN_OK;
-    }
-    size_t length = strspn(label, "0123456789");
-    if (length == 0 || label[length])
-        return unknown_label(ctx, request, header);
-    for (size_t i = 0; i < length && number <= count; i++)
-        number = number * 10 + (size_t)(label[i] - '0');
-    if (number < 1 || number > count)
-        return lm_fail(ctx, LIMN_E_DATA, "%s: the label should be column %.20s, but there %s %zu",
-                       request->file, label, count == 1 ? "is only" : "are", count);
-    *column = number - 1;
-    return LIMN_OK;
+    return explicit_column(ctx, request, header, "label", request->options->label, column);
 }
 
 /* ---- roles ---- */
@@ -266,73 +289,103 @@ static void set_label(lm_columns *columns, size_t column, bool wanted) {
     columns->role[column] = columns->has_label ? LM_ROLE_LABEL : LM_ROLE_SKIP;
 }
 
-/* Features in the order of their columns. */
-static void number_features(lm_columns *columns, size_t label, bool wanted) {
+/* Feature columns in the order of the file. */
+static void number_features(lm_columns *columns, size_t label, size_t weight, bool wanted) {
     uint32_t feature = 0;
     for (size_t c = 0; c < columns->count; c++)
-        if (c != label)
+        if (c != label && c != weight)
             columns->role[c] = feature++;
     set_label(columns, label, wanted);
+    if (weight != LM_NO_COLUMN)
+        columns->role[weight] = LM_ROLE_SKIP;
 }
 
-static limn_status keep_names(limn_context *ctx, const lm_cells *header, size_t label,
-                              lm_schema *schema) {
-    schema->feature_names = lm_alloc_zero(schema->mem, schema->features, sizeof(char *));
-    if (!schema->feature_names)
-        return lm_fail_memory(ctx);
-    size_t feature = 0;
-    for (size_t c = 0; c < header->count; c++) {
+static limn_status keep_names(limn_context *ctx, const lm_cells *header, lm_schema *schema) {
+    limn_status status = lm_schema_add_columns(ctx, schema);
+    for (size_t c = 0, feature = 0; c < header->count && status == LIMN_OK; c++) {
         char *name = lm_strdup(schema->mem, lm_cells_at(header, c));
         if (!name)
-            return lm_fail_memory(ctx);
-        if (c == label)
+            status = lm_fail_memory(ctx);
+        else if (c == schema->label_column)
             schema->label_name = name;
+        else if (c == schema->weight_column)
+            schema->weight_name = name;
         else
-            schema->feature_names[feature++] = name;
+            schema->column[feature++].name = name;
     }
+    return status;
+}
+
+/* Which columns are label and weights when the file decides. */
+static limn_status choose_columns(limn_context *ctx, const lm_column_request *request, bool header,
+                                  size_t count, lm_schema *schema) {
+    const limn_read_options *options = request->options;
+    size_t label = LM_NO_COLUMN, weight = LM_NO_COLUMN;
+    limn_status status = LIMN_OK;
+    if (options->weights)
+        status = explicit_column(ctx, request, header, "weight", options->weights, &weight);
+    if (status == LIMN_OK && options->label)
+        status = explicit_label(ctx, request, header, &label);
+    if (status != LIMN_OK)
+        return status;
+    if (!options->label && !options->no_label) {
+        label = header ? find_default(request->first, NULL) : LM_NO_COLUMN;
+        bool needed = schema->task == LIMN_CLASSIFY || schema->task == LIMN_REGRESS;
+        if ((label == LM_NO_COLUMN || label == weight) && needed)
+            label = weight == count - 1 && count > 1 ? count - 2 : count - 1;
+    }
+    if (weight != LM_NO_COLUMN && weight == label)
+        return lm_fail(ctx, LIMN_E_DATA,
+                       "%s: column %zu cannot be both the label and the weights; name another",
+                       request->file, weight + 1);
+    schema->label_column = label;
+    schema->weight_column = weight;
     return LIMN_OK;
 }
 
 static limn_status resolve_training(limn_context *ctx, const lm_column_request *request,
                                     bool header, lm_columns *columns, lm_schema *schema) {
-    const limn_read_options *options = request->options;
-    size_t label = LM_NO_COLUMN;
-    if (options->label) {
-        limn_status status = explicit_label(ctx, request, header, &label);
-        if (status != LIMN_OK)
-            return status;
-    } else if (!options->no_label) {
-        label = header ? find_default(request->first, NULL) : LM_NO_COLUMN;
-        if (label == LM_NO_COLUMN && schema->task != LIMN_SEARCH)
-            label = columns->count - 1;
-    }
-    schema->features = columns->count - (label != LM_NO_COLUMN);
-    if (!schema->features)
+    limn_status status = choose_columns(ctx, request, header, columns->count, schema);
+    if (status != LIMN_OK)
+        return status;
+    bool with_label = schema->label_column != LM_NO_COLUMN;
+    bool with_weight = schema->weight_column != LM_NO_COLUMN;
+    schema->columns = schema->features = columns->count - with_label - with_weight;
+    if (!schema->columns)
         return lm_fail(ctx, LIMN_E_DATA,
                        "%s: there is one column only, the label; add features or check the "
                        "separator",
                        request->file);
-    schema->label_column = label;
-    number_features(columns, label, lm_label_wanted(options, schema->task));
-    return header ? keep_names(ctx, request->first, label, schema) : LIMN_OK;
+    number_features(columns, schema->label_column, schema->weight_column,
+                    lm_label_wanted(request->options, schema->task));
+    if (with_weight) {
+        columns->role[schema->weight_column] = LM_ROLE_WEIGHT;
+        columns->has_weight = true;
+    }
+    return header ? keep_names(ctx, request->first, schema) : LIMN_OK;
 }
 
 static limn_status missing_columns(limn_context *ctx, const lm_column_request *request,
                                    const lm_columns *columns, size_t count) {
     const lm_schema *match = request->match;
     name_list list = {0};
-    bool *found = lm_alloc_zero(&ctx->mem, match->features, sizeof *found);
+    bool *found = lm_alloc_zero(&ctx->mem, match->columns, sizeof *found);
     if (!found)
         return lm_fail_memory(ctx);
     for (size_t c = 0; c < columns->count; c++)
         if (columns->role[c] < LM_ROLE_SKIP)
             found[columns->role[c]] = true;
-    for (size_t j = 0; j < match->features; j++)
+    for (size_t j = 0; j < match->columns; j++)
         if (!found[j])
-            list_add(&list, match->feature_names[j]);
+            list_add(&list, match->column[j].name);
     lm_free(&ctx->mem, found);
     return lm_fail(ctx, LIMN_E_DATA, "%s: %zu column%s of the model %s missing: %s", request->file,
                    count, count == 1 ? "" : "s", count == 1 ? "is" : "are", list.text);
+}
+
+static bool is_weight(const lm_column_request *request, size_t c) {
+    const char *name = request->match->weight_name;
+    return name && strcmp(lm_cells_at(request->first, c), name) == 0;
 }
 
 static void warn_of_extra(limn_context *ctx, const lm_column_request *request,
@@ -340,7 +393,7 @@ static void warn_of_extra(limn_context *ctx, const lm_column_request *request,
     name_list list = {0};
     size_t extra = 0;
     for (size_t c = 0; c < columns->count; c++)
-        if (columns->role[c] == LM_ROLE_SKIP && c != label) {
+        if (columns->role[c] == LM_ROLE_SKIP && c != label && !is_weight(request, c)) {
             extra++;
             list_add(&list, lm_cells_at(request->first, c));
         }
@@ -361,8 +414,8 @@ static limn_status resolve_by_name(limn_context *ctx, const lm_column_request *r
         status = match_names(ctx, header, label, match, columns->role, &matched);
     if (status != LIMN_OK)
         return status;
-    if (matched < match->features)
-        return missing_columns(ctx, request, columns, match->features - matched);
+    if (matched < match->columns)
+        return missing_columns(ctx, request, columns, match->columns - matched);
     if (label == LM_NO_COLUMN && !request->options->no_label) {
         for (size_t c = 0; match->label_name && c < columns->count && label == LM_NO_COLUMN; c++)
             if (columns->role[c] == LM_ROLE_SKIP &&
@@ -377,7 +430,7 @@ static limn_status resolve_by_name(limn_context *ctx, const lm_column_request *r
 }
 
 static limn_status wrong_count(limn_context *ctx, const lm_column_request *request, size_t count) {
-    size_t d = request->match->features;
+    size_t d = request->match->columns;
     const char *file = request->file, *plural = count == 1 ? "" : "s";
     if (request->options->no_label)
         return lm_fail(ctx, LIMN_E_DATA, "%s: %zu column%s, but the model has %zu feature%s", file,
@@ -393,29 +446,48 @@ static limn_status wrong_count(limn_context *ctx, const lm_column_request *reque
                    file, count, plural, d, d == 1 ? "" : "s", d, d + 1);
 }
 
+/* Where label and weights stand in a file of that many columns, told by those of the model; the
+ * weights may have been left out. False: the number of columns fits neither. */
+static bool find_places(const lm_column_request *request, size_t count, size_t *label,
+                        size_t *weight) {
+    const lm_schema *match = request->match;
+    const limn_read_options *options = request->options;
+    bool weights = match->weight_column != LM_NO_COLUMN && count == match->columns + 2;
+    size_t others = count - weights; /* SIZE_MAX for no column: no file has so many */
+    *label = *weight = LM_NO_COLUMN;
+    if (weights)
+        *weight = match->weight_column < count ? match->weight_column : count - 1;
+    bool with_label = others == match->columns + 1 && !options->no_label;
+    if (!with_label)
+        return others == match->columns && !options->label;
+    *label = match->label_column;
+    if (!weights && match->weight_column != LM_NO_COLUMN && *label != LM_NO_COLUMN &&
+        match->weight_column < *label)
+        --*label;
+    if (*label >= count || *label == *weight)
+        *label = *weight == count - 1 ? count - 2 : count - 1;
+    return true;
+}
+
 static limn_status resolve_by_place(limn_context *ctx, const lm_column_request *request,
                                     bool header, lm_columns *columns) {
-    const limn_read_options *options = request->options;
-    const lm_schema *match = request->match;
-    size_t label = LM_NO_COLUMN;
-    bool with_label = columns->count == match->features + 1 && !options->no_label;
-    if (!with_label && (columns->count != match->features || options->label))
+    size_t label, weight;
+    if (!find_places(request, columns->count, &label, &weight))
         return wrong_count(ctx, request, columns->count);
-    if (options->label) {
+    if (request->options->label) {
         limn_status status = explicit_label(ctx, request, header, &label);
         if (status != LIMN_OK)
             return status;
-    } else if (with_label) {
-        label = match->label_column < columns->count ? match->label_column : columns->count - 1;
     }
-    number_features(columns, label, lm_label_wanted(options, match->task));
+    number_features(columns, label, weight,
+                    lm_label_wanted(request->options, request->match->task));
     return LIMN_OK;
 }
 
 limn_status lm_columns_resolve(limn_context *ctx, const lm_column_request *request, bool header,
                                lm_columns *columns, lm_schema *schema) {
     columns->count = request->first->count;
-    columns->has_label = false;
+    columns->has_label = columns->has_weight = false;
     if (columns->count >= LM_ROLE_SKIP)
         return lm_fail(ctx, LIMN_E_DATA, "%s: %zu columns are too many", request->file,
                        columns->count);
@@ -424,7 +496,7 @@ limn_status lm_columns_resolve(limn_context *ctx, const lm_column_request *reque
         return lm_fail_memory(ctx);
     if (!request->match)
         return resolve_training(ctx, request, header, columns, schema);
-    if (header && request->match->feature_names)
+    if (header && lm_schema_named(request->match))
         return resolve_by_name(ctx, request, columns);
     return resolve_by_place(ctx, request, header, columns);
 }

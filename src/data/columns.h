@@ -17,12 +17,14 @@ bool lm_cells_add(lm_cells *cells, const char *text, size_t length); /* false: n
 const char *lm_cells_at(const lm_cells *cells, size_t index);
 
 #define LM_ROLE_LABEL UINT32_MAX
-#define LM_ROLE_SKIP (UINT32_MAX - 1) /* smaller numbers are features */
+#define LM_ROLE_WEIGHT (UINT32_MAX - 1)
+#define LM_ROLE_SKIP (UINT32_MAX - 2) /* smaller numbers are feature columns */
 
 typedef struct lm_columns {
     size_t count;
-    uint32_t *role; /* a column's feature number, LM_ROLE_LABEL or LM_ROLE_SKIP */
-    bool has_label; /* some role is LM_ROLE_LABEL */
+    uint32_t *role;  /* a column's place among the feature columns, or one of the above */
+    bool has_label;  /* some role is LM_ROLE_LABEL */
+    bool has_weight; /* some role is LM_ROLE_WEIGHT */
 } lm_columns;
 
 typedef struct lm_column_request {
@@ -33,6 +35,9 @@ typedef struct lm_column_request {
     const lm_cells *second; /* the row behind it, or NULL; not used with match */
 } lm_column_request;
 
+/* The column that text[0..length) names: NAME (of the header, which may be NULL), a number from 1,
+ * first or last; LM_NO_COLUMN when there is none such. */
+size_t lm_columns_find(const lm_cells *header, size_t count, const char *text, size_t length);
 /* Whether the first row is a header. */
 limn_status lm_columns_header(limn_context *ctx, const lm_column_request *request, bool *header);
 /* Gives each column its role, and fills in schema (initialised; its task is set). */

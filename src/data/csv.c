@@ -14,6 +14,8 @@
 /* What is looked at to find the separator; a first line longer than the last is cut. */
 enum { HEAD_LINES = 10, HEAD_BYTES = 1 << 16, HEAD_LINE_BYTES = 1 << 22 };
 
+#define SLOW UINT32_MAX
+
 /* How far the rows at text.begin have been looked through. */
 typedef struct row_scan {
     enum { AT_START, IN_PLAIN, IN_QUOTES, BEHIND_QUOTE } state;
@@ -26,6 +28,7 @@ typedef struct csv_state {
     char delimiter;
     bool blanks; /* runs of blanks separate; delimiter is ' ' */
     lm_columns columns;
+    uint32_t *direct;  /* the float of a row that a column's number is; SLOW for all other cells */
     lm_buffer scratch; /* a quoted cell without its doubled quotes */
     row_scan scan;
 } csv_state;
@@ -205,8 +208,6 @@ typedef struct row_run {
     const char *start, *p;
     uint64_t newlines; /* inside quoted cells of this row */
     bool partial;
-    uint64_t missing;
-    lm_place first_missing;
 } row_run;
 
 static lm_place place_of(const row_run *run, size_t column) {
@@ -215,8 +216,10 @@ static lm_place place_of(const row_run *run, size_t column) {
     const char *name = NULL;
     if (role == LM_ROLE_LABEL)
         name = schema->label_name;
-    else if (role < LM_ROLE_SKIP && schema->feature_names)
-        name = schema->feature_names[role];
+    else if (role == LM_ROLE_WEIGHT)
+        name = schema->weight_name;
+    else if (role < LM_ROLE_SKIP)
+        name = lm_schema_column_name(schema, role);
     return (lm_place){run->r->text.line + run->newlines, column + 1, name};
 }
 
@@ -255,39 +258,25 @@ static limn_status wrong_length(row_run *run) {
                                : cell_failure(run->r, result, run->r->text.line, count + 1);
 }
 
-/* A cell that cannot be used is often one that has slipped into the wrong column. */
-static limn_status bad_feature(row_run *run, size_t column, const cell *at, lm_cell_kind kind) {
-    char shown[48];
-    lm_quote(at->text, at->length, shown);
+/* A cell that cannot be used is often one that has slipped into the wrong column, and what is wrong
+ * may depend on the rest of the row. */
+static limn_status bad_cell(row_run *run, limn_status status) {
     size_t count;
     cell_result result = count_cells(run, &count);
-    run->partial = result == CELL_PARTIAL; /* what is wrong may depend on the rest of the row */
+    run->partial = result == CELL_PARTIAL;
     if (run->partial)
         return LIMN_OK;
-    if (result == CELL_DONE && count != run->csv->columns.count)
-        return ragged(run, count);
-    lm_place place = place_of(run, column);
-    if (kind == LM_CELL_INFINITE)
-        return lm_reader_fail(run->r, &place,
-                              "'%s' is infinite or too large for a 32-bit float; the largest value "
-                              "is 3.4e38",
-                              shown);
-    if (kind == LM_CELL_MISSING)
-        return lm_reader_fail(run->r, &place, "the cell is missing; fill it or remove the row");
-    return lm_reader_fail(
-        run->r, &place, "'%s' is not a number; correct it or remove the column or the row", shown);
+    return result == CELL_DONE && count != run->csv->columns.count ? ragged(run, count) : status;
 }
 
-static limn_status feature_cell(row_run *run, size_t column, const cell *at, float *value) {
-    lm_cell_kind kind = lm_cell_classify(at->text, at->length, value);
-    if (kind == LM_CELL_NUMBER)
-        return LIMN_OK;
-    if (kind != LM_CELL_MISSING || !run->r->whole)
-        return bad_feature(run, column, at, kind);
-    *value = 0;
-    if (!run->missing++)
-        run->first_missing = place_of(run, column);
-    return LIMN_OK;
+static limn_status feature_cell(row_run *run, size_t column, const cell *at) {
+    limn_reader *r = run->r;
+    lm_place place = place_of(run, column);
+    size_t feature = run->csv->columns.role[column];
+    limn_status status = lm_reader_cell(r, &place, feature, at->text, at->length, run->sink);
+    if (status == LIMN_OK && r->kind && r->kind[feature] == LM_COLUMN_NUMBER)
+        run->csv->direct[column] = (uint32_t)feature;
+    return status == LIMN_E_DATA ? bad_cell(run, status) : status;
 }
 
 /* The cell at run->p by all the rules; run->p moves to where it stops. */
@@ -302,13 +291,13 @@ static limn_status any_cell(row_run *run, size_t column, cell *at) {
         return cell_failure(r, result, r->text.line + run->newlines, column + 1);
     run->p = at->stop;
     limn_status status = LIMN_OK;
-    if (role < LM_ROLE_SKIP) {
-        float *row = run->sink->x + run->sink->n * run->sink->stride;
-        status = feature_cell(run, column, at, &row[role]);
-    } else if (role == LM_ROLE_LABEL) {
-        lm_place place = place_of(run, column);
+    lm_place place = place_of(run, column);
+    if (role < LM_ROLE_SKIP)
+        status = feature_cell(run, column, at);
+    else if (role == LM_ROLE_LABEL)
         status = lm_reader_label(r, &place, at->text, at->length, run->sink);
-    }
+    else if (role == LM_ROLE_WEIGHT)
+        status = lm_reader_weight(r, &place, at->text, at->length, run->sink);
     run->newlines += at->newlines;
     return status;
 }
@@ -318,13 +307,13 @@ static limn_status parse_row(row_run *run) {
     const csv_state *csv = run->csv;
     const lm_text *t = &run->r->text;
     const char *end = t->data + t->end;
-    const uint32_t *role = csv->columns.role;
+    const uint32_t *direct = csv->direct;
     const size_t count = csv->columns.count;
     const char delimiter = csv->delimiter;
     float *row = run->sink->x + run->sink->n * run->sink->stride;
     for (size_t c = 0;; c++) {
-        if (role[c] < LM_ROLE_SKIP) {
-            const char *q = lm_scan_float_padded(run->p, &row[role[c]]);
+        if (direct[c] != SLOW) {
+            const char *q = lm_scan_float_padded(run->p, &row[direct[c]]);
             if (q && *q == delimiter && c + 1 < count) {
                 run->p = csv->blanks ? skip_blanks(csv, q) : q + 1;
                 continue;
@@ -377,10 +366,7 @@ static void accept_row(row_run *run) {
     size_t stop = (size_t)(run->p - t->data);
     t->begin = stop < t->end ? stop + 1 : t->end;
     t->line += 1 + run->newlines;
-    if (run->missing && !r->missing)
-        r->first_missing = run->first_missing;
-    r->missing += run->missing;
-    run->sink->n++;
+    lm_reader_accept(r, run->sink);
     restart_scan(run->csv);
 }
 
@@ -397,7 +383,7 @@ static limn_status csv_rows(limn_reader *r, lm_sink *sink) {
             break;
         run.start = r->text.data + r->text.begin;
         run.p = csv->blanks ? skip_blanks(csv, run.start) : run.start;
-        run.newlines = run.missing = 0;
+        run.newlines = sink->missing = 0;
         run.partial = false;
         limn_status status = parse_row(&run);
         if (status != LIMN_OK)
@@ -455,7 +441,7 @@ static size_t pick_separator(const limn_reader *r, const line_counts *lines, siz
         for (size_t i = 1; i < count; i++)
             steady = steady && lines[i].each[s] == cells;
         if (r->match)
-            steady = cells > 0 && (cells + 1 == r->match->features || cells == r->match->features);
+            steady = cells > 0 && (cells + 1 == r->match->columns || cells == r->match->columns);
         size_t score = cells * 2 + (steady ? SIZE_MAX / 2 : 0);
         if (score > best_score) {
             best = s;
@@ -470,8 +456,7 @@ static bool blanks_separate(const limn_reader *r, const line_counts *lines, size
         if (lines[i].numbers >= 2)
             return true;
     size_t words = count ? lines[0].words : 0;
-    return r->match && words >= 2 &&
-           (words == r->match->features || words == r->match->features + 1);
+    return r->match && words >= 2 && (words == r->match->columns || words == r->match->columns + 1);
 }
 
 static limn_status find_separator(limn_reader *r) {
@@ -585,6 +570,21 @@ static limn_status read_head(limn_reader *r, lm_cells *first, lm_cells *second) 
     return status;
 }
 
+/* Which cells need no more than a number's parsing; while the file decides, none is known yet. */
+static limn_status find_direct(limn_reader *r) {
+    csv_state *csv = state_of(r);
+    const lm_schema *s = &r->schema;
+    csv->direct = lm_alloc(&r->mem, csv->columns.count, sizeof *csv->direct);
+    if (!csv->direct)
+        return lm_fail_memory(r->ctx);
+    for (size_t c = 0; c < csv->columns.count; c++) {
+        uint32_t role = csv->columns.role[c];
+        bool number = r->match && role < LM_ROLE_SKIP && !lm_schema_categories(s, role);
+        csv->direct[c] = !number ? SLOW : s->column ? (uint32_t)s->column[role].first : role;
+    }
+    return r->match ? LIMN_OK : lm_reader_open_columns(r);
+}
+
 static limn_status csv_open(limn_reader *r) {
     csv_state *csv = lm_alloc_zero(&r->mem, 1, sizeof *csv);
     if (!csv)
@@ -597,7 +597,10 @@ static limn_status csv_open(limn_reader *r) {
     limn_status status = find_separator(r);
     if (status == LIMN_OK)
         status = read_head(r, &first, &second);
+    if (status == LIMN_OK)
+        status = find_direct(r);
     r->has_label = csv->columns.has_label;
+    r->has_weight = csv->columns.has_weight;
     restart_scan(csv);
     lm_cells_free(&first);
     lm_cells_free(&second);
@@ -609,6 +612,7 @@ static void csv_close(limn_reader *r) {
     if (!csv)
         return;
     lm_free(&r->mem, csv->columns.role);
+    lm_free(&r->mem, csv->direct);
     lm_buffer_free(&csv->scratch);
     lm_free(&r->mem, csv);
     r->state = NULL;
@@ -619,5 +623,5 @@ static lm_guess csv_detect(const limn_reader *r) {
     return LM_GUESS_YES;
 }
 
-const lm_format lm_csv_format = {LIMN_FORMAT_CSV, csv_detect,   csv_open,
+const lm_format lm_csv_format = {LIMN_FORMAT_CSV, false,        csv_detect, csv_open,
                                  csv_rows,        csv_complete, csv_close};

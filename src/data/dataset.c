@@ -15,58 +15,8 @@ const char *limn_scale_name(limn_scale scale) {
 }
 
 const char *limn_task_name(limn_task task) {
-    static const char *const names[] = {"classify", "regress", "search"};
+    static const char *const names[] = {"classify", "regress", "search", "outlier", "density"};
     return (size_t)task < LM_COUNT(names) ? names[task] : NULL;
-}
-
-/* ---- schema ---- */
-
-void lm_schema_init(lm_schema *schema, const limn_allocator *mem) {
-    memset(schema, 0, sizeof *schema);
-    schema->mem = mem;
-    schema->label_column = LM_NO_COLUMN;
-    lm_labels_init(&schema->labels, mem);
-}
-
-void lm_schema_free(lm_schema *schema) {
-    if (schema->feature_names)
-        for (size_t i = 0; i < schema->features; i++)
-            lm_free(schema->mem, schema->feature_names[i]);
-    lm_free(schema->mem, schema->feature_names);
-    lm_free(schema->mem, schema->label_name);
-    lm_labels_free(&schema->labels);
-    lm_schema_init(schema, schema->mem);
-}
-
-static bool copy_names(const lm_schema *from, lm_schema *to) {
-    if (from->feature_names) {
-        to->feature_names = lm_alloc_zero(to->mem, to->features, sizeof *to->feature_names);
-        if (!to->feature_names)
-            return false;
-        for (size_t i = 0; i < to->features; i++) {
-            to->feature_names[i] = lm_strdup(to->mem, from->feature_names[i]);
-            if (!to->feature_names[i])
-                return false;
-        }
-    }
-    if (from->label_name) {
-        to->label_name = lm_strdup(to->mem, from->label_name);
-        return to->label_name != NULL;
-    }
-    return true;
-}
-
-limn_status lm_schema_copy(limn_context *ctx, const lm_schema *from, lm_schema *to) {
-    lm_schema_free(to);
-    to->task = from->task;
-    to->features = from->features;
-    to->label_column = from->label_column;
-    limn_status status = copy_names(from, to) ? LIMN_OK : lm_fail_memory(ctx);
-    if (status == LIMN_OK)
-        status = lm_labels_copy(ctx, &from->labels, &to->labels);
-    if (status != LIMN_OK)
-        lm_schema_free(to);
-    return status;
 }
 
 /* ---- making sets ---- */
@@ -91,6 +41,7 @@ void limn_data_free(limn_data *data) {
     lm_free(&mem, data->x);
     lm_free(&mem, data->label);
     lm_free(&mem, data->target);
+    lm_free(&mem, data->weight);
     lm_free(&mem, data);
 }
 
@@ -111,7 +62,10 @@ limn_status lm_data_take(limn_context *ctx, const limn_data *data, const size_t 
         part->label = lm_alloc(&part->mem, count, sizeof *part->label);
     if (data->target)
         part->target = lm_alloc(&part->mem, count, sizeof *part->target);
-    if (!part->x || (data->label && !part->label) || (data->target && !part->target)) {
+    if (data->weight)
+        part->weight = lm_alloc(&part->mem, count, sizeof *part->weight);
+    if (!part->x || (data->label && !part->label) || (data->target && !part->target) ||
+        (data->weight && !part->weight)) {
         status = lm_fail_memory(ctx);
         goto done;
     }
@@ -121,6 +75,8 @@ limn_status lm_data_take(limn_context *ctx, const limn_data *data, const size_t 
             part->label[i] = data->label[rows[i]];
         if (part->target)
             part->target[i] = data->target[rows[i]];
+        if (part->weight)
+            part->weight[i] = data->weight[rows[i]];
     }
     *out = part;
     part = NULL;
@@ -177,7 +133,7 @@ static limn_status from_features(limn_context *ctx, limn_task task, const float 
     if (status != LIMN_OK)
         return status;
     data->n = n;
-    data->schema.features = d;
+    data->schema.columns = data->schema.features = d;
     data->x = lm_alloc(&data->mem, count, sizeof *data->x);
     if (!data->x) {
         limn_data_free(data);
@@ -251,7 +207,7 @@ limn_status limn_data_from_values(limn_context *context, limn_task task, const f
     limn_status status = from_features(context, task, x, n, d, &data);
     if (status != LIMN_OK)
         return status;
-    if (y && task != LIMN_SEARCH)
+    if (y && (task == LIMN_CLASSIFY || task == LIMN_REGRESS))
         status = set_numbers(context, data, y);
     if (status != LIMN_OK) {
         limn_data_free(data);
@@ -294,6 +250,20 @@ limn_status limn_data_from_labels(limn_context *context, const float *x, size_t 
     return LIMN_OK;
 }
 
+limn_status limn_data_set_weights(limn_context *context, limn_data *data, const double *weights) {
+    for (size_t i = 0; i < data->n; i++)
+        if (!(weights[i] >= 0) || isinf(weights[i]))
+            return lm_fail(context, LIMN_E_DATA,
+                           "row %zu: the weight is not a finite number, 0 or more", i + 1);
+    double *copy = lm_alloc(&data->mem, data->n, sizeof *copy);
+    if (!copy)
+        return lm_fail_memory(context);
+    memcpy(copy, weights, data->n * sizeof *copy);
+    lm_free(&data->mem, data->weight);
+    data->weight = copy;
+    return LIMN_OK;
+}
+
 limn_status limn_data_subsample(limn_context *context, const limn_data *data, double fraction,
                                 limn_data **out) {
     size_t count = 0;
@@ -329,6 +299,10 @@ const int32_t *limn_data_classes(const limn_data *data) {
 
 const double *limn_data_targets(const limn_data *data) {
     return data->target;
+}
+
+const double *limn_data_weights(const limn_data *data) {
+    return data->weight;
 }
 
 size_t limn_data_class_count(const limn_data *data) {

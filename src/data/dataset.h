@@ -1,7 +1,10 @@
 /* dataset.h: a dense table in memory, and the schema that matches later files to it.
  *
  * Features are float32, row by row. In a classification set each row has a class number of
- * schema.labels; in a regression set it has a target. A set without labels has neither. */
+ * schema.labels; in a regression set it has a target. A set without labels has neither.
+ *
+ * A file has columns; a column of numbers is one feature, a column of text one feature for each of
+ * its categories (1 in a row that has it, else 0). */
 #ifndef LIMN_DATA_DATASET_H
 #define LIMN_DATA_DATASET_H
 
@@ -10,14 +13,26 @@
 
 #define LM_NO_COLUMN SIZE_MAX
 
+/* One feature column of a file: not the label, not the weights. */
+typedef struct lm_column {
+    char *name;           /* or NULL when the file had no header */
+    size_t first;         /* its first feature */
+    lm_labels categories; /* sorted; none: a column of numbers */
+    double fill;          /* for a missing cell: a number or the number of a category; NaN: none */
+} lm_column;
+
 /* What a model remembers of the data it was trained on. */
 typedef struct lm_schema {
     const limn_allocator *mem;
     limn_task task;
-    size_t features;      /* feature columns of the file, before scaling */
+    size_t columns;       /* feature columns of the file */
+    lm_column *column;    /* columns of them, or NULL: numbers without names and fills */
+    size_t features;      /* what the columns become, before scaling */
     char **feature_names; /* features of them, or NULL when the file had no header */
     char *label_name;     /* or NULL */
     size_t label_column;  /* 0-based place of the label among all columns, or LM_NO_COLUMN */
+    char *weight_name;    /* the same for the weights */
+    size_t weight_column;
     lm_labels labels;
 } lm_schema;
 
@@ -25,10 +40,29 @@ void lm_schema_init(lm_schema *schema, const limn_allocator *mem);
 void lm_schema_free(lm_schema *schema);
 /* to has been initialised; what it held is freed. On failure it is empty. */
 limn_status lm_schema_copy(limn_context *ctx, const lm_schema *from, lm_schema *to);
+/* to need not be initialised; its memory functions become mem, from becomes empty. */
+void lm_schema_move(lm_schema *from, lm_schema *to, const limn_allocator *mem);
+/* Gives the schema its column array (schema->columns of numbers without names) unless it has one.
+ */
+limn_status lm_schema_add_columns(limn_context *ctx, lm_schema *schema);
+/* Call when the columns are known: numbers the features (first, features) and names them: "width",
+ * "color=red". */
+limn_status lm_schema_settle(limn_context *ctx, lm_schema *schema);
+/* Categories of column c; 0 for a column of numbers. */
+static inline size_t lm_schema_categories(const lm_schema *schema, size_t c) {
+    return schema->column ? schema->column[c].categories.count : 0;
+}
+/* The name of column c, or NULL. */
+static inline const char *lm_schema_column_name(const lm_schema *schema, size_t c) {
+    return schema->column ? schema->column[c].name : NULL;
+}
+static inline bool lm_schema_named(const lm_schema *schema) {
+    return schema->columns && lm_schema_column_name(schema, 0);
+}
 
 /* Whether labels are to be read where there are any. */
 static inline bool lm_label_wanted(const limn_read_options *options, limn_task task) {
-    return task != LIMN_SEARCH && !options->skip_label;
+    return (task == LIMN_CLASSIFY || task == LIMN_REGRESS) && !options->skip_label;
 }
 
 struct limn_data {
@@ -38,6 +72,7 @@ struct limn_data {
     float *x;       /* n x schema.features */
     int32_t *label; /* classify: n, or NULL */
     double *target; /* regress: n, or NULL */
+    double *weight; /* n, positive or zero, or NULL: all alike */
 };
 
 /* An empty set whose schema has the task; free with limn_data_free. */

@@ -160,7 +160,7 @@ static limn_status new_feature(limn_reader *r, const lm_place *place, lm_sink *s
         if (status != LIMN_OK)
             return status;
     }
-    r->schema.features = (size_t)index;
+    r->schema.columns = r->schema.features = (size_t)index;
     return LIMN_OK;
 }
 
@@ -196,7 +196,7 @@ static limn_status parse_row(limn_reader *r, const char *p, lm_sink *sink) {
     if (status == LIMN_OK)
         status = row_pairs(r, &place, p, sink);
     if (status == LIMN_OK)
-        sink->n++;
+        lm_reader_accept(r, sink);
     return status;
 }
 
@@ -258,6 +258,10 @@ static limn_status libsvm_open(limn_reader *r) {
                        "%s: the label of a LIBSVM row is always its first token; leave the label "
                        "out",
                        lm_reader_name(r));
+    if (o->weights || o->categorical)
+        return lm_fail(r->ctx, LIMN_E_USAGE,
+                       "%s: a LIBSVM file has no column of %s; convert it to CSV (limn convert)",
+                       lm_reader_name(r), o->weights ? "weights" : "categories");
     if (!r->match && !r->whole)
         return lm_fail(r->ctx, LIMN_E_USAGE,
                        "%s: how many features a LIBSVM file has is known at its end only; read it "
@@ -278,5 +282,5 @@ static void libsvm_close(limn_reader *r) {
     (void)r;
 }
 
-const lm_format lm_libsvm_format = {LIMN_FORMAT_LIBSVM, libsvm_detect,   libsvm_open,
+const lm_format lm_libsvm_format = {LIMN_FORMAT_LIBSVM, false,           libsvm_detect, libsvm_open,
                                     libsvm_rows,        libsvm_complete, libsvm_close};

@@ -6,6 +6,7 @@
 
 #include "data/number.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,8 @@ enum {
 };
 
 /* In this order: the first that says yes. CSV never says no. */
-static const lm_format *const formats[] = {&lm_libsvm_format, &lm_csv_format};
+static const lm_format *const formats[] = {&lm_npy_format, &lm_idx_format, &lm_arff_format,
+                                           &lm_libsvm_format, &lm_csv_format};
 
 void limn_read_options_init(limn_read_options *options) {
     memset(options, 0, sizeof *options);
@@ -39,8 +41,9 @@ limn_status lm_reader_fail(limn_reader *r, const lm_place *place, const char *fo
                  lm_quote(place->name, strlen(place->name), shown));
     else if (place->column)
         snprintf(column, sizeof column, ", column %zu", place->column);
-    return lm_fail(r->ctx, LIMN_E_DATA, "%s: line %llu%s: %s", lm_reader_name(r),
-                   (unsigned long long)place->line, column, rest);
+    return lm_fail(r->ctx, LIMN_E_DATA, "%s: %s %llu%s: %s", lm_reader_name(r),
+                   r->format && r->format->binary ? "row" : "line", (unsigned long long)place->line,
+                   column, rest);
 }
 
 static const char *size_text(double bytes, char *out, size_t size) {
@@ -74,11 +77,12 @@ static limn_status missing_cells(limn_reader *r) {
         snprintf(column, sizeof column, " (%s)", lm_quote(first->name, strlen(first->name), shown));
     bool one = r->missing == 1;
     return lm_fail(r->ctx, LIMN_E_DATA,
-                   "%s: %llu missing cell%s, %sin line %llu, column %zu%s; fill %s or remove the "
-                   "row%s",
+                   "%s: %llu missing cell%s, %sin %s %llu, column %zu%s; fill %s, remove the "
+                   "row%s or %s with --missing median",
                    lm_reader_name(r), (unsigned long long)r->missing, one ? "" : "s",
-                   one ? "" : "the first ", (unsigned long long)first->line, first->column, column,
-                   one ? "it" : "them", one ? "" : "s");
+                   one ? "" : "the first ", r->format->binary ? "row" : "line",
+                   (unsigned long long)first->line, first->column, column, one ? "it" : "them",
+                   one ? "" : "s", r->match ? "train" : "impute");
 }
 
 /* ---- text ---- */
@@ -99,7 +103,8 @@ limn_status lm_reader_fill(limn_reader *r) {
     limn_status status = lm_text_fill(r->ctx, &r->text);
     size_t got = r->text.end - r->text.begin - held;
     r->bytes += got;
-    return status == LIMN_OK ? refuse_zero_bytes(r, r->text.end - got) : status;
+    bool text = r->is_text || (r->format && !r->format->binary);
+    return status == LIMN_OK && text ? refuse_zero_bytes(r, r->text.end - got) : status;
 }
 
 /* A byte order mark is not part of the first cell. More is read only while it could be one. */
@@ -119,8 +124,43 @@ static bool holds_line(const lm_text *t) {
     return t->eof || memchr(t->data + t->begin, '\n', t->end - t->begin);
 }
 
+static bool may_be(const limn_reader *r, const lm_format *format) {
+    return r->options.format == LIMN_FORMAT_AUTO || r->options.format == format->id;
+}
+
+/* Binary formats are told by their first bytes. More is read only while those fit, so that a line
+ * of text is answered at once. */
+static limn_status detect_binary(limn_reader *r) {
+    lm_text *t = &r->text;
+    limn_status status = LIMN_OK;
+    bool unsure = true;
+    while (status == LIMN_OK && unsure && !r->format) {
+        unsure = t->end == 0 && !t->eof;
+        for (size_t i = 0; i < LM_COUNT(formats) && !r->format && t->end; i++) {
+            if (!formats[i]->binary || !may_be(r, formats[i]))
+                continue;
+            lm_guess guess = formats[i]->detect(r);
+            if (guess == LM_GUESS_YES)
+                r->format = formats[i];
+            unsure = unsure || (guess == LM_GUESS_UNSURE && !t->eof);
+        }
+        if (unsure && !r->format)
+            status = lm_reader_fill(r);
+    }
+    if (status != LIMN_OK || r->format)
+        return status;
+    for (size_t i = 0; i < LM_COUNT(formats); i++)
+        if (formats[i]->binary && r->options.format == formats[i]->id)
+            return lm_fail(r->ctx, LIMN_E_DATA,
+                           "%s: its first bytes are not those of the format %s; leave --format out "
+                           "to have it told by the content",
+                           lm_reader_name(r), limn_format_name(formats[i]->id));
+    r->is_text = true;
+    return refuse_zero_bytes(r, 0);
+}
+
 /* Reads until the first line is there and some format is sure of it. */
-static limn_status detect_format(limn_reader *r) {
+static limn_status detect_text(limn_reader *r) {
     lm_text *t = &r->text;
     for (;;) {
         limn_status status = LIMN_OK;
@@ -130,6 +170,8 @@ static limn_status detect_format(limn_reader *r) {
             return status;
         bool last = t->eof || t->end - t->begin >= DETECT_BYTES, unsure = false;
         for (size_t i = 0; i < LM_COUNT(formats) && !r->format && !unsure; i++) {
+            if (formats[i]->binary)
+                continue;
             bool wanted = r->options.format == formats[i]->id;
             lm_guess guess = wanted                                  ? LM_GUESS_YES
                              : r->options.format != LIMN_FORMAT_AUTO ? LM_GUESS_NO
@@ -198,17 +240,29 @@ static limn_status check_options(limn_context *ctx, const limn_read_options *o) 
     return LIMN_OK;
 }
 
+/* Options that the format has no use for. */
+static limn_status check_for_format(limn_reader *r) {
+    if (r->options.label_file && !r->format->binary)
+        return lm_fail(r->ctx, LIMN_E_USAGE,
+                       "%s: a label file belongs to NPY and IDX data, this is %s; name the label's "
+                       "column instead (--label)",
+                       lm_reader_name(r), limn_format_name(r->format->id));
+    return LIMN_OK;
+}
+
 static limn_status prepare(limn_reader *r) {
     limn_status status = check_options(r->ctx, &r->options);
     if (status == LIMN_OK && r->match)
         status = lm_schema_copy(r->ctx, r->match, &r->schema);
     if (status == LIMN_OK)
+        status = detect_binary(r);
+    if (status == LIMN_OK && !r->format)
         status = skip_mark(r);
+    if (status == LIMN_OK && !r->format)
+        status = detect_text(r);
     if (status == LIMN_OK)
-        status = detect_format(r);
-    if (status == LIMN_OK)
-        status = r->format->open(r);
-    return status;
+        status = check_for_format(r);
+    return status == LIMN_OK ? r->format->open(r) : status;
 }
 
 static limn_status open_source(limn_context *ctx, lm_source *source,
@@ -234,7 +288,7 @@ static limn_status open_source(limn_context *ctx, lm_source *source,
     limn_status status = lm_text_init(ctx, &r->text, source);
     if (status == LIMN_OK)
         status = prepare(r);
-    r->options.label = NULL;
+    r->options.label = r->options.label_file = r->options.weights = r->options.categorical = NULL;
     if (status != LIMN_OK) {
         limn_reader_free(r);
         return status;
@@ -265,6 +319,7 @@ static void sink_free(const limn_allocator *mem, lm_sink *sink) {
     lm_free(mem, sink->x);
     lm_free(mem, sink->label);
     lm_free(mem, sink->target);
+    lm_free(mem, sink->weight);
     *sink = (lm_sink){0};
 }
 
@@ -276,6 +331,8 @@ void limn_reader_free(limn_reader *reader) {
         reader->format->close(reader);
     lm_text_free(&mem, &reader->text);
     lm_schema_free(&reader->schema);
+    lm_free(&mem, reader->kind);
+    lm_free(&mem, reader->kind_line);
     sink_free(&mem, &reader->block);
     lm_free(&mem, reader);
 }
@@ -331,6 +388,12 @@ static limn_status sink_resize(limn_reader *r, lm_sink *sink, size_t capacity) {
             return lm_fail_memory(r->ctx);
         sink->target = target;
     }
+    if (r->has_weight) {
+        double *weight = lm_resize(&r->mem, sink->weight, capacity, sizeof *weight);
+        if (!weight)
+            return lm_fail_memory(r->ctx);
+        sink->weight = weight;
+    }
     sink->capacity = capacity;
     return LIMN_OK;
 }
@@ -355,7 +418,7 @@ limn_status limn_reader_next(limn_reader *reader, size_t max_rows, limn_rows *ro
         block->capacity = room;
     }
     if (status == LIMN_OK)
-        *rows = (limn_rows){block->n, block->x, block->label, block->target};
+        *rows = (limn_rows){block->n, block->x, block->label, block->target, block->weight};
     return status;
 }
 
@@ -365,7 +428,8 @@ static double row_bytes(const limn_reader *r, size_t features) {
     size_t label = !r->has_label                     ? 0
                    : r->schema.task == LIMN_CLASSIFY ? sizeof(int32_t)
                                                      : sizeof(double);
-    return (double)features * sizeof(float) + (double)label;
+    size_t weight = r->has_weight ? sizeof(double) : 0;
+    return (double)features * sizeof(float) + (double)(label + weight);
 }
 
 /* What reading will need, from the part that has been read; -1 when that cannot be told. */
@@ -447,7 +511,7 @@ limn_status lm_reader_widen(limn_reader *r, lm_sink *sink, size_t features) {
 static limn_status check_size(limn_reader *r) {
     const lm_text *t = &r->text;
     uint64_t size = lm_source_text_size(t->source);
-    if (!size || r->format != &lm_csv_format)
+    if (!size || (r->format != &lm_csv_format && r->format != &lm_arff_format))
         return LIMN_OK;
     size_t lines = 0;
     const char *p = t->data + t->begin, *end = t->data + t->end, *last = p;
@@ -461,14 +525,6 @@ static limn_status check_size(limn_reader *r) {
     double rows = left * (double)lines / (double)(last - (t->data + t->begin));
     double need = rows * row_bytes(r, r->schema.features);
     return need * 0.9 > (double)r->ctx->memory_limit ? too_large(r, "about", need) : LIMN_OK;
-}
-
-/* Brings rows to their final stride and gives back what is not used. */
-static limn_status settle(limn_reader *r, lm_sink *sink) {
-    size_t d = r->schema.features;
-    if (d < sink->stride)
-        narrow_rows(sink, d);
-    return sink_resize(r, sink, sink->n);
 }
 
 static limn_status sort_labels(limn_reader *r, lm_sink *sink) {
@@ -485,6 +541,20 @@ static limn_status sort_labels(limn_reader *r, lm_sink *sink) {
     return status;
 }
 
+/* What is known only when the last row has been read. */
+static limn_status finish(limn_reader *r, lm_sink *sink) {
+    limn_status status = LIMN_OK;
+    if (r->missing && (r->match || r->options.missing == LIMN_MISSING_ERROR))
+        return missing_cells(r);
+    if (!r->schema.features)
+        return lm_fail(r->ctx, LIMN_E_DATA, "%s: no row has a feature", lm_reader_name(r));
+    if (!r->match)
+        status = lm_reader_settle_columns(r, sink);
+    if (status == LIMN_OK)
+        status = check_limit(r, sink->n);
+    return status;
+}
+
 static limn_status read_all(limn_reader *r, lm_sink *sink) {
     sink->stride = r->schema.features ? r->schema.features : 1;
     limn_status status = check_size(r);
@@ -494,14 +564,14 @@ static limn_status read_all(limn_reader *r, lm_sink *sink) {
         if (status == LIMN_OK)
             status = read_rows(r, sink);
     }
+    if (status == LIMN_OK && r->schema.features < sink->stride)
+        narrow_rows(sink, r->schema.features);
     if (status == LIMN_OK)
-        status = check_limit(r, sink->n);
-    if (status == LIMN_OK && r->missing)
-        status = missing_cells(r);
-    if (status == LIMN_OK && !r->schema.features)
-        status = lm_fail(r->ctx, LIMN_E_DATA, "%s: no row has a feature", lm_reader_name(r));
+        status = finish(r, sink);
     if (status == LIMN_OK)
-        status = settle(r, sink);
+        status = sink_resize(r, sink, sink->n); /* gives back what is not used */
+    if (status == LIMN_OK && !r->match)
+        status = lm_reader_spread(r, sink);
     if (status == LIMN_OK)
         status = sort_labels(r, sink);
     if (status == LIMN_OK)
@@ -511,13 +581,12 @@ static limn_status read_all(limn_reader *r, lm_sink *sink) {
 
 /* Hands what was read to the set. */
 static void move_into(limn_data *data, limn_reader *r, lm_sink *sink) {
-    data->schema = r->schema;
-    data->schema.mem = data->schema.labels.mem = &data->mem;
-    lm_schema_init(&r->schema, &r->mem);
+    lm_schema_move(&r->schema, &data->schema, &data->mem);
     data->n = sink->n;
     data->x = sink->x;
     data->label = sink->label;
     data->target = sink->target;
+    data->weight = sink->weight;
     *sink = (lm_sink){0};
 }
 
@@ -536,6 +605,60 @@ limn_status lm_data_read_source(limn_context *ctx, lm_source *source,
     if (status == LIMN_OK) {
         move_into(data, r, &sink);
         *out = data;
+    }
+    sink_free(&ctx->mem, &sink);
+    limn_reader_free(r);
+    return status;
+}
+
+/* Whole numbers from 0 to 255 only, in the n rows of the sink. */
+static bool only_bytes(const limn_reader *r, const lm_sink *sink) {
+    for (size_t i = 0; i < sink->n; i++)
+        for (size_t j = 0; j < r->schema.features; j++) {
+            float value = sink->x[i * sink->stride + j];
+            if (!(value >= 0 && value <= 255 && value == (float)(int)value) ||
+                (value == 0 && signbit(value)))
+                return false;
+        }
+    return true;
+}
+
+static limn_status survey_rows(limn_reader *r, lm_sink *sink, lm_survey *out) {
+    limn_status status = LIMN_OK;
+    sink->stride = r->schema.features ? r->schema.features : 1;
+    out->bytes = true;
+    while (status == LIMN_OK) {
+        if (sink->capacity == 0)
+            status = sink_reserve(r, sink);
+        if (status == LIMN_OK)
+            status = read_rows(r, sink);
+        if (status != LIMN_OK || sink->n == 0)
+            break;
+        out->bytes = out->bytes && only_bytes(r, sink);
+        sink->n = 0;
+    }
+    if (status == LIMN_OK)
+        status = finish(r, sink);
+    return status == LIMN_OK ? sort_labels(r, sink) : status;
+}
+
+limn_status lm_data_survey(limn_context *ctx, const char *path, const limn_read_options *options,
+                           lm_survey *out) {
+    limn_reader *r = NULL;
+    lm_sink sink = {0};
+    lm_source *source;
+    *out = (lm_survey){.rows = 0};
+    lm_schema_init(&out->schema, &ctx->mem);
+    limn_status status = lm_source_open(ctx, path, &source);
+    if (status == LIMN_OK)
+        status = open_source(ctx, source, options, NULL, true, &r);
+    if (status == LIMN_OK)
+        status = survey_rows(r, &sink, out);
+    if (status == LIMN_OK) {
+        lm_schema_move(&r->schema, &out->schema, &ctx->mem);
+        out->rows = r->rows;
+        out->labelled = r->has_label;
+        out->format = r->format->id;
     }
     sink_free(&ctx->mem, &sink);
     limn_reader_free(r);

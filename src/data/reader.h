@@ -1,4 +1,4 @@
-/* reader.h: streaming rows out of a CSV, TSV or LIBSVM file, plain or gzip.
+/* reader.h: streaming rows out of a data file of any format, plain or gzip.
  *
  * The public limn_reader_next and limn_reader_free work on this reader; opening needs a schema here
  * where the public function takes a model. */
@@ -20,6 +20,20 @@ const lm_schema *lm_reader_schema(const limn_reader *reader);
 /* The whole file as one set. Without match, labels end up sorted (lm_labels_sort). */
 limn_status lm_data_read(limn_context *ctx, const char *path, const limn_read_options *options,
                          const lm_schema *match, limn_data **out);
+
+/* Everything that a file says about itself, without keeping a row. */
+typedef struct lm_survey {
+    lm_schema schema; /* labels and categories sorted, columns settled */
+    uint64_t rows;
+    bool bytes;    /* every feature is a whole number from 0 to 255 */
+    bool labelled; /* rows have labels */
+    limn_format format;
+} lm_survey;
+
+/* Without imputation: missing cells are an error. Free out->schema (with lm_schema_free) in every
+ * case; ctx must outlive it. */
+limn_status lm_data_survey(limn_context *ctx, const char *path, const limn_read_options *options,
+                           lm_survey *out);
 
 /* The same from a source that is already open (and becomes theirs, whatever the result). */
 limn_status lm_reader_open_source(limn_context *ctx, lm_source *source,

@@ -6,19 +6,31 @@
 
 #include "data/reader.h"
 
-/* Where rows go. Row i starts at x + i * stride; label or target is NULL when there is none. */
+typedef struct lm_place {
+    uint64_t line;    /* of a binary file: the row */
+    size_t column;    /* 1-based; 0: none */
+    const char *name; /* of the column, or NULL */
+} lm_place;
+
+/* Where rows go. Row i starts at x + i * stride; label, target or weight is NULL when there is
+ * none. While a file decides about its columns itself, a row holds one float a column: the number,
+ * the number of the category, or NaN for a missing cell; with match it holds the features. */
 typedef struct lm_sink {
     float *x;
     int32_t *label;
-    double *target;
+    double *target, *weight;
     size_t n, capacity, stride;
+    uint64_t missing; /* cells of row n so far */
+    lm_place first_missing;
 } lm_sink;
 
 typedef enum lm_guess { LM_GUESS_NO, LM_GUESS_YES, LM_GUESS_UNSURE } lm_guess;
 
 typedef struct lm_format {
     limn_format id;
-    /* Looks at reader->text, which holds at least one line or everything. */
+    bool binary; /* told by its first bytes; else the text must hold no zero byte */
+    /* Looks at reader->text, which holds at least one line or everything; for a binary format what
+     * has come so far (UNSURE: too little, but what there is fits). */
     lm_guess (*detect)(const limn_reader *reader);
     /* Reads what stands in front of the rows; fills reader->schema, has_label and state. */
     limn_status (*open)(limn_reader *reader);
@@ -34,14 +46,19 @@ typedef struct lm_format {
 
 extern const lm_format lm_csv_format;
 extern const lm_format lm_libsvm_format;
+extern const lm_format lm_npy_format;
+extern const lm_format lm_idx_format;
+extern const lm_format lm_arff_format;
+
+/* What a feature column holds, found out cell by cell while the file decides. */
+typedef enum lm_column_kind {
+    LM_COLUMN_OPEN, /* only missing cells so far */
+    LM_COLUMN_NUMBER,
+    LM_COLUMN_CATEGORY, /* by its first cell: no number may follow */
+    LM_COLUMN_CHOSEN    /* category by the options or the format: numbers are categories too */
+} lm_column_kind;
 
 enum { LM_LABEL_CACHE = 64 };
-
-typedef struct lm_place {
-    uint64_t line;
-    size_t column;    /* 1-based; 0: none */
-    const char *name; /* of the column, or NULL */
-} lm_place;
 
 struct limn_reader {
     limn_context *ctx;
@@ -52,7 +69,11 @@ struct limn_reader {
     void *state; /* of the format */
     lm_text text;
     lm_schema schema;
-    bool has_label;
+    lm_column_kind *kind; /* of each column, while the file decides; NULL with match, and for
+                             formats that hold numbers only */
+    uint64_t *kind_line;  /* where the kind of each column was decided */
+    bool has_label, has_weight;
+    bool is_text;   /* no binary format: zero bytes are refused */
     bool whole;     /* the whole file is wanted: features may grow, missing cells are counted */
     size_t scanned; /* bytes behind text.begin in which LIBSVM found no newline */
     uint64_t rows;  /* handed out */
@@ -76,6 +97,26 @@ limn_status lm_reader_fill(limn_reader *r);
 /* LIMN_E_DATA: "FILE: line 7, column 3 (width): " in front of the rest of the sentence. */
 limn_status lm_reader_fail(limn_reader *r, const lm_place *place, const char *format, ...)
     LM_PRINTF(3, 4);
+/* Gives r->kind its memory (r->schema.columns, all open) and chooses the columns that the options
+ * name as categorical. Without match, for formats whose cells may be text. */
+limn_status lm_reader_open_columns(limn_reader *r);
+/* Stores the cell of feature column c (0-based, as in the schema) in row sink->n: a number, a
+ * category or a missing cell. text is followed by a byte that cannot be part of a number. */
+limn_status lm_reader_cell(limn_reader *r, const lm_place *place, size_t c, const char *text,
+                           size_t length, lm_sink *sink);
+/* The same for formats that hold numbers only, by feature: NaN is a missing cell. */
+limn_status lm_reader_number(limn_reader *r, const lm_place *place, size_t feature, double value,
+                             lm_sink *sink);
+/* Stores the sample weight of row sink->n. */
+limn_status lm_reader_weight(limn_reader *r, const lm_place *place, const char *text, size_t length,
+                             lm_sink *sink);
+/* When every row is there and the file decides: sorts the categories (and renumbers the cells),
+ * finds and puts in what stands for missing cells if the options ask for it, settles the schema. */
+limn_status lm_reader_settle_columns(limn_reader *r, lm_sink *sink);
+/* Then: cells into features. The sink's rows become schema.features wide. */
+limn_status lm_reader_spread(limn_reader *r, lm_sink *sink);
+/* Ends row sink->n, whose cells, label and weight have been stored. */
+void lm_reader_accept(limn_reader *r, lm_sink *sink);
 /* Stores the label (or target) of row sink->n. text is followed by a byte that cannot be part of a
  * number. */
 limn_status lm_reader_label(limn_reader *r, const lm_place *place, const char *text, size_t length,

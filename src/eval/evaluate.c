@@ -20,10 +20,14 @@ typedef struct run {
     limn_predictor *batch, *single;
     int32_t *classes;
     double *values;
+    int64_t *found; /* search: n x k */
+    double *distances;
+    size_t k;
 } run;
 
 void limn_eval_options_init(limn_eval_options *options) {
-    *options = (limn_eval_options){.measure_speed = 1, .latency_seconds = 2, .threads = 1};
+    *options = (limn_eval_options){
+        .measure_speed = 1, .latency_seconds = 2, .threads = 1, .neighbors = 10};
 }
 
 void limn_evaluation_free(limn_evaluation *evaluation) {
@@ -37,8 +41,13 @@ static limn_status answer_rows(run *r, limn_predictor *predictor, size_t first, 
     lm_query query = {.x = r->data->x + first * r->data->schema.features, .n = n};
     if (r->classes)
         query.classes = r->classes + first;
-    else
+    else if (r->values)
         query.values = r->values + first;
+    else {
+        query.rows = r->found + first * r->k;
+        query.distances = r->distances + first * r->k;
+        query.k = r->k;
+    }
     return lm_predictor_run(predictor, &query);
 }
 
@@ -140,6 +149,11 @@ static void judge_values(run *r, limn_evaluation *out) {
     out->r2 = lm_r2(data->target, r->values, data->n);
 }
 
+static limn_status judge_search(run *r, limn_evaluation *out) {
+    out->k = r->k;
+    return lm_recall(r->ctx, r->model, r->data, r->k, r->distances, &out->recall_at_k);
+}
+
 static bool is_matched(const limn_model *model, const limn_data *data) {
     const lm_labels *known = &model->schema.labels, *own = &data->schema.labels;
     bool same = data->schema.features == model->schema.features && own->count >= known->count;
@@ -150,8 +164,9 @@ static bool is_matched(const limn_model *model, const limn_data *data) {
 
 static limn_status check(limn_context *ctx, const limn_model *model, const limn_data *data) {
     limn_task task = model->schema.task;
-    if (task == LIMN_SEARCH)
-        return lm_fail(ctx, LIMN_E_USAGE, "a search model has no labels to be judged by");
+    if (task == LIMN_SEARCH && !model->method->stored)
+        return lm_fail(ctx, LIMN_E_UNSUPPORTED, "%s holds no rows to measure its recall by",
+                       model->method->info.name);
     if (data->n == 0 || (task == LIMN_CLASSIFY && !data->label) ||
         (task == LIMN_REGRESS && !data->target))
         return lm_fail(ctx, LIMN_E_DATA,
@@ -168,18 +183,28 @@ static limn_status check(limn_context *ctx, const limn_model *model, const limn_
 }
 
 static limn_status prepare(run *r, const limn_eval_options *options) {
-    limn_predictor_options many = {.threads = options->threads};
-    size_t n = r->data->n;
+    limn_task task = r->model->schema.task;
+    if (task == LIMN_SEARCH) {
+        size_t k = options->neighbors ? options->neighbors : 1;
+        r->k = k < r->model->rows ? k : (size_t)r->model->rows;
+    }
+    limn_predictor_options many = {.threads = options->threads, .neighbors = r->k};
+    limn_predictor_options one = {.threads = 1, .neighbors = r->k};
+    size_t n = r->data->n, cells;
     limn_status status = limn_predictor_new(r->ctx, r->model, &many, &r->batch);
     if (status == LIMN_OK)
-        status = limn_predictor_new(r->ctx, r->model, NULL, &r->single);
+        status = limn_predictor_new(r->ctx, r->model, &one, &r->single);
     if (status != LIMN_OK)
         return status;
-    if (r->model->schema.task == LIMN_CLASSIFY)
+    if (task == LIMN_CLASSIFY) {
         r->classes = lm_alloc(&r->ctx->mem, n, sizeof *r->classes);
-    else
+    } else if (task == LIMN_SEARCH && lm_mul(n, r->k, &cells)) {
+        r->found = lm_alloc(&r->ctx->mem, cells, sizeof *r->found);
+        r->distances = lm_alloc(&r->ctx->mem, cells, sizeof *r->distances);
+    } else if (task != LIMN_SEARCH) {
         r->values = lm_alloc(&r->ctx->mem, n, sizeof *r->values);
-    return r->classes || r->values ? LIMN_OK : lm_fail_memory(r->ctx);
+    }
+    return r->classes || r->values || (r->found && r->distances) ? LIMN_OK : lm_fail_memory(r->ctx);
 }
 
 static limn_evaluation no_figures(limn_context *ctx, size_t n) {
@@ -195,6 +220,7 @@ static limn_evaluation no_figures(limn_context *ctx, size_t n) {
                              .mae = none,
                              .rmse = none,
                              .r2 = none,
+                             .recall_at_k = none,
                              .latency_us_p50 = none,
                              .latency_us_p99 = none,
                              .batch_rows_per_s = none,
@@ -217,6 +243,8 @@ limn_status limn_evaluate(limn_context *context, const limn_model *model, const 
         status = answer_all(&r, &seconds);
     if (status == LIMN_OK && r.classes)
         status = judge_classes(&r, &result);
+    else if (status == LIMN_OK && r.found)
+        status = judge_search(&r, &result);
     else if (status == LIMN_OK)
         judge_values(&r, &result);
     if (status == LIMN_OK && options->measure_speed)
@@ -225,6 +253,8 @@ limn_status limn_evaluate(limn_context *context, const limn_model *model, const 
     limn_predictor_free(r.single);
     lm_free(&context->mem, r.classes);
     lm_free(&context->mem, r.values);
+    lm_free(&context->mem, r.found);
+    lm_free(&context->mem, r.distances);
     if (status != LIMN_OK)
         limn_evaluation_free(&result);
     else

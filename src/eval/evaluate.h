@@ -20,4 +20,9 @@ typedef limn_status (*lm_single_call)(void *user, size_t row);
 limn_status lm_latency(limn_context *ctx, size_t n, double seconds, lm_single_call call, void *user,
                        lm_timing *out);
 
+/* The share of answers (n x k distances, ascending) that are no farther than the k-th nearest of
+ * the rows that the model holds, found by an exact scan. */
+limn_status lm_recall(limn_context *ctx, const limn_model *model, const limn_data *data, size_t k,
+                      const double *distances, double *recall);
+
 #endif

@@ -16,36 +16,45 @@ enum { BLOCK_ROWS = 256 };
 
 void lm_moments_free(const limn_allocator *mem, lm_moments *moments) {
     lm_free(mem, moments->count);
+    lm_free(mem, moments->mass);
     lm_free(mem, moments->mean);
     memset(moments, 0, sizeof *moments);
 }
 
-limn_status lm_moments_fit(limn_context *ctx, const float *x, const int32_t *label, size_t n,
-                           size_t d, size_t classes, lm_moments *out) {
+static double weight_of(const lm_moments *m, size_t row) {
+    return m->weight ? m->weight[row] : 1;
+}
+
+limn_status lm_moments_fit(limn_context *ctx, const float *x, const int32_t *label,
+                           const double *weight, size_t n, size_t d, size_t classes,
+                           lm_moments *out) {
     size_t cells;
-    *out = (lm_moments){.n = n, .d = d, .classes = classes};
+    *out = (lm_moments){.n = n, .d = d, .classes = classes, .weight = weight};
     if (lm_mul(classes, d, &cells)) {
         out->count = lm_alloc_zero(&ctx->mem, classes, sizeof *out->count);
+        out->mass = lm_alloc_zero(&ctx->mem, classes, sizeof *out->mass);
         out->mean = lm_alloc_zero(&ctx->mem, cells, sizeof *out->mean);
     }
-    if (!out->count || !out->mean) {
+    if (!out->count || !out->mass || !out->mean) {
         lm_moments_free(&ctx->mem, out);
         return lm_fail_memory(ctx);
     }
     for (size_t i = 0; i < n; i++) {
         double *mean = out->mean + (size_t)label[i] * d;
+        double w = weight_of(out, i);
         out->count[label[i]]++;
+        out->mass[label[i]] += w;
         for (size_t j = 0; j < d; j++)
-            mean[j] += (double)x[i * d + j];
+            mean[j] += w * (double)x[i * d + j];
     }
     for (size_t c = 0; c < classes; c++)
         for (size_t j = 0; j < d; j++)
-            out->mean[c * d + j] /= (double)out->count[c];
+            out->mean[c * d + j] /= out->mass[c];
     return LIMN_OK;
 }
 
 limn_status lm_covariance(limn_context *ctx, const float *x, const int32_t *label,
-                          const lm_moments *m, const double *weight, double *covariance) {
+                          const lm_moments *m, const double *share, double *covariance) {
     size_t d = m->d, filled = 0;
     limn_status status = LIMN_OK;
     double *rows = lm_alloc(&ctx->mem, BLOCK_ROWS * sizeof *rows, d);
@@ -54,7 +63,7 @@ limn_status lm_covariance(limn_context *ctx, const float *x, const int32_t *labe
     memset(covariance, 0, d * d * sizeof *covariance);
     for (size_t i = 0; i < m->n && status == LIMN_OK; i++) {
         const double *mean = m->mean + (size_t)label[i] * d;
-        double scale = sqrt(weight[label[i]]), *row = rows + filled * d;
+        double scale = sqrt(share[label[i]] * weight_of(m, i)), *row = rows + filled * d;
         for (size_t j = 0; j < d; j++)
             row[j] = ((double)x[i * d + j] - mean[j]) * scale;
         if (++filled == BLOCK_ROWS || i + 1 == m->n) {
@@ -80,82 +89,105 @@ void lm_shrink(double *covariance, size_t d, double share) {
 
 /* ---- Ledoit-Wolf, a class at a time ---- */
 
-/* The rows of class c, centred and divided by their standard deviations (1 where that is 0). */
+/* One class, on its way into the covariance. */
+typedef struct class_rows {
+    double *rows;  /* centred and divided by their standard deviations (1 where that is 0) */
+    double *roots; /* of their weights, which sum to 1 */
+    double *scale; /* the standard deviations */
+    double *one;   /* scratch of d x d */
+    size_t n;
+} class_rows;
+
 static void standardise(const float *x, const int32_t *label, const lm_moments *m, size_t c,
-                        double *rows, double *scale) {
+                        class_rows *of) {
     size_t d = m->d, n = 0;
+    double *scale = of->scale;
     memset(scale, 0, d * sizeof *scale);
     for (size_t i = 0; i < m->n; i++) {
         if ((size_t)label[i] != c)
             continue;
+        double share = weight_of(m, i) / m->mass[c];
         for (size_t j = 0; j < d; j++) {
             double value = (double)x[i * d + j] - m->mean[c * d + j];
-            rows[n * d + j] = value;
-            scale[j] += value * value;
+            of->rows[n * d + j] = value;
+            scale[j] += share * value * value;
         }
-        n++;
+        of->roots[n++] = sqrt(share);
     }
+    of->n = n;
     for (size_t j = 0; j < d; j++)
-        scale[j] = scale[j] > 0 ? sqrt(scale[j] / (double)n) : 1;
+        scale[j] = scale[j] > 0 ? sqrt(scale[j]) : 1;
     for (size_t i = 0; i < n * d; i++)
-        rows[i] /= scale[i % d];
+        of->rows[i] /= scale[i % d];
 }
 
-static double ledoit_wolf_share(const double *rows, size_t n, const double *s, size_t d) {
+static double ledoit_wolf_share(const class_rows *of, size_t d) {
     double fourth = 0, squares = 0, trace = 0;
-    for (size_t i = 0; i < n; i++) {
+    const double *s = of->one;
+    for (size_t i = 0; i < of->n; i++) {
         double norm = 0;
         for (size_t j = 0; j < d; j++)
-            norm += rows[i * d + j] * rows[i * d + j];
-        fourth += norm * norm / (double)n;
+            norm += of->rows[i * d + j] * of->rows[i * d + j];
+        fourth += of->roots[i] * of->roots[i] * norm * norm;
     }
     for (size_t i = 0; i < d * d; i++)
         squares += s[i] * s[i];
     for (size_t j = 0; j < d; j++)
         trace += s[j * d + j];
     double size = (double)d, mu = trace / size;
-    double beta = (fourth - squares) / (size * (double)n);
+    double beta = (fourth - squares) / (size * (double)of->n);
     double delta = (squares - 2 * mu * trace + size * mu * mu) / size;
     beta = beta < delta ? beta : delta;
     return beta > 0 ? beta / delta : 0;
 }
 
-/* total += prior times the shrunk covariance of one class; one: scratch of d x d. */
-static void add_class(const double *rows, size_t n, const double *scale, size_t d, double prior,
-                      double *one, double *total) {
+/* total += prior times the shrunk covariance of one class. */
+static void add_class(class_rows *of, size_t d, double prior, double *total) {
+    double *one = of->one;
     memset(one, 0, d * d * sizeof *one);
-    lm_add_outer(one, d, rows, n);
+    for (size_t i = 0; i < of->n * d; i++)
+        of->rows[i] *= of->roots[i / d];
+    lm_add_outer(one, d, of->rows, of->n);
     lm_mirror(one, d);
-    for (size_t i = 0; i < d * d; i++)
-        one[i] /= (double)n;
+    for (size_t i = 0; i < of->n * d; i++)
+        of->rows[i] /= of->roots[i / d];
     if (d > 1)
-        lm_shrink(one, d, ledoit_wolf_share(rows, n, one, d));
+        lm_shrink(one, d, ledoit_wolf_share(of, d));
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < d; j++)
-            total[i * d + j] += prior * one[i * d + j] * scale[i] * scale[j];
+            total[i * d + j] += prior * one[i * d + j] * of->scale[i] * of->scale[j];
+}
+
+static void class_rows_free(const limn_allocator *mem, class_rows *of) {
+    lm_free(mem, of->rows);
+    lm_free(mem, of->roots);
+    lm_free(mem, of->scale);
+    lm_free(mem, of->one);
 }
 
 limn_status lm_covariance_auto(limn_context *ctx, const float *x, const int32_t *label,
                                const lm_moments *m, const double *prior, double *covariance) {
     size_t d = m->d, most = 0, cells;
     limn_status status = LIMN_OK;
+    class_rows of = {.n = 0};
     for (size_t c = 0; c < m->classes; c++)
         most = m->count[c] > most ? m->count[c] : most;
-    double *rows = lm_mul(most, d, &cells) ? lm_alloc(&ctx->mem, cells, sizeof *rows) : NULL;
-    double *one = lm_mul(d, d, &cells) ? lm_alloc(&ctx->mem, cells, sizeof *one) : NULL;
-    double *scale = lm_alloc(&ctx->mem, d, sizeof *scale);
-    if (rows && one && scale)
+    if (lm_mul(most, d, &cells))
+        of.rows = lm_alloc(&ctx->mem, cells, sizeof *of.rows);
+    if (lm_mul(d, d, &cells))
+        of.one = lm_alloc(&ctx->mem, cells, sizeof *of.one);
+    of.roots = lm_alloc(&ctx->mem, most, sizeof *of.roots);
+    of.scale = lm_alloc(&ctx->mem, d, sizeof *of.scale);
+    if (of.rows && of.one && of.roots && of.scale)
         memset(covariance, 0, d * d * sizeof *covariance);
     else
         status = lm_fail_memory(ctx);
     for (size_t c = 0; c < m->classes && status == LIMN_OK; c++) {
-        standardise(x, label, m, c, rows, scale);
-        add_class(rows, m->count[c], scale, d, prior[c], one, covariance);
+        standardise(x, label, m, c, &of);
+        add_class(&of, d, prior[c], covariance);
         status = lm_progress(ctx, "training", 0, 0, (double)(c + 1) / (double)m->classes);
     }
-    lm_free(&ctx->mem, rows);
-    lm_free(&ctx->mem, one);
-    lm_free(&ctx->mem, scale);
+    class_rows_free(&ctx->mem, &of);
     return status;
 }
 

@@ -13,19 +13,22 @@
 /* Rows of class c have label c < classes; every class has at least one row. */
 typedef struct lm_moments {
     size_t n, d, classes;
-    size_t *count; /* rows of each class */
-    double *mean;  /* classes x d */
+    const double *weight; /* of each row, positive; NULL: all 1. Borrowed. */
+    size_t *count;        /* rows of each class */
+    double *mass;         /* their weight */
+    double *mean;         /* classes x d, weighted */
 } lm_moments;
 
-limn_status lm_moments_fit(limn_context *ctx, const float *x, const int32_t *label, size_t n,
-                           size_t d, size_t classes, lm_moments *out);
+limn_status lm_moments_fit(limn_context *ctx, const float *x, const int32_t *label,
+                           const double *weight, size_t n, size_t d, size_t classes,
+                           lm_moments *out);
 void lm_moments_free(const limn_allocator *mem, lm_moments *moments);
 
-/* The covariance within classes (d x d): sum over classes of weight_c times the scatter of class c
- * about its mean. weight_c = prior_c / n_c gives the maximum-likelihood one, 1 / (n - classes) for
- * all the unbiased one. */
+/* The covariance within classes (d x d): sum over classes of share_c times the scatter of class c
+ * about its mean. share_c = prior_c / mass_c gives the maximum-likelihood one, 1 / (n - classes)
+ * for all the unbiased one. */
 limn_status lm_covariance(limn_context *ctx, const float *x, const int32_t *label,
-                          const lm_moments *moments, const double *weight, double *covariance);
+                          const lm_moments *moments, const double *share, double *covariance);
 /* (1 - share) covariance + share * (mean variance) I. */
 void lm_shrink(double *covariance, size_t d, double share);
 /* Each class by itself is scaled to unit variances, shrunk by the share of Ledoit and Wolf (2004),

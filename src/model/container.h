@@ -60,6 +60,7 @@ typedef struct lm_section {
 
 size_t lm_file_section_count(const lm_file *file);
 lm_section lm_file_section_at(const lm_file *file, size_t index);
+bool lm_file_has(const lm_file *file, const char *name);
 /* LIMN_E_MODEL when the section is missing or newer than max_version. */
 limn_status lm_file_section(limn_context *ctx, const lm_file *file, const char *name,
                             uint32_t max_version, lm_section *out);

@@ -380,6 +380,13 @@ lm_section lm_file_section_at(const lm_file *file, size_t index) {
                         .size = (size_t)entry.size};
 }
 
+bool lm_file_has(const lm_file *file, const char *name) {
+    for (size_t i = 0; i < file->sections; i++)
+        if (strcmp(entry_name(file, i), name) == 0)
+            return true;
+    return false;
+}
+
 limn_status lm_file_section(limn_context *ctx, const lm_file *file, const char *name,
                             uint32_t max_version, lm_section *out) {
     for (size_t i = 0; i < file->sections; i++) {

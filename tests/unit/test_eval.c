@@ -172,8 +172,46 @@ static void test_latency_measures_each_row_five_times(void **state) {
     limn_context_free(ctx);
 }
 
+static void test_recall_counts_answers_within_the_true_distance(void **state) {
+    (void)state;
+    static const char *const metrics[] = {"metric=l2", "metric=l1", "metric=cosine"};
+    for (size_t m = 0; m < LM_COUNT(metrics); m++) {
+        enum { ROWS = 300, K = 4 };
+        limn_context *ctx = make_context(NULL, 1, 1);
+        limn_data *data = make_data(ctx, LIMN_SEARCH, SHAPE_RANDOM, ROWS, 2);
+        limn_train_options options;
+        limn_model *model = NULL;
+        limn_predictor *p = NULL;
+        limn_train_options_init(&options);
+        options.method = "knn";
+        options.scale = LIMN_SCALE_ZSCORE;
+        options.params = &metrics[m];
+        options.param_count = 1;
+        assert_int_equal(limn_train(ctx, data, &options, &model), LIMN_OK);
+        limn_predictor_options many = {.threads = 1, .neighbors = K};
+        assert_int_equal(limn_predictor_new(ctx, model, &many, &p), LIMN_OK);
+        static int64_t rows[ROWS * K];
+        static double distances[ROWS * K];
+        double recall = 0;
+        assert_int_equal(limn_search(p, data->x, ROWS, K, rows, distances), LIMN_OK);
+        assert_int_equal(lm_recall(ctx, model, data, K, distances, &recall), LIMN_OK);
+        assert_true(recall == 1);
+        for (size_t q = 0; q < ROWS; q += 2) /* half of the queries miss one of four */
+            distances[q * K + K - 1] = distances[q * K + K - 1] * 1.001 + 1e-6;
+        for (size_t i = 10 * K; i < 11 * K; i++) /* and one finds nothing */
+            distances[i] = (double)INFINITY;
+        assert_int_equal(lm_recall(ctx, model, data, K, distances, &recall), LIMN_OK);
+        assert_near(recall, 1 - (ROWS / 2 + K - 1.0) / (ROWS * K));
+        limn_predictor_free(p);
+        limn_model_free(model);
+        limn_data_free(data);
+        limn_context_free(ctx);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_recall_counts_answers_within_the_true_distance),
         cmocka_unit_test(test_confusion_figures_equal_hand_calculation),
         cmocka_unit_test(test_uncertainty_coefficient_of_perfect_useless_and_constant_truth),
         cmocka_unit_test(test_probability_figures_equal_hand_calculation),

@@ -83,11 +83,11 @@ static void test_quotes_hold_separators_newlines_and_doubled_quotes(void **state
     limn_data_free(data);
     /* lines are counted inside quotes too */
     must_fail(&w, "x,y\n1,\"two\nlines\"\n\n3,a\noops,b\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 6, column 1 (x): 'oops' is not a number; correct it or remove the "
-              "column or the row");
+              "t.csv: line 6, column 1 (x): 'oops' is not a number, but the column holds numbers "
+              "since line 2; correct it, or name the column in --categorical");
     must_fail(&w, "x,\"a\nb\"\n1,c\noops,b\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 4, column 1 (x): 'oops' is not a number; correct it or remove the "
-              "column or the row");
+              "t.csv: line 4, column 1 (x): 'oops' is not a number, but the column holds numbers "
+              "since line 3; correct it, or name the column in --categorical");
     must_fail(&w, "1,a\n2,\"b\n3,c\n", NULL, NULL, LIMN_E_DATA,
               "t.csv: line 2, column 2: a quote opens here and is never closed; close it");
     must_fail(&w, "1,a\n2,\"b\"c\n", NULL, NULL, LIMN_E_DATA,
@@ -265,12 +265,13 @@ static void test_bad_cells_are_named_with_their_place(void **state) {
     (void)state;
     world w;
     world_open(&w);
-    must_fail(&w, "x,width,y\n1,2,a\n1,abc,b\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 3, column 2 (width): 'abc' is not a number; correct it or remove the "
-              "column or the row");
+    must_fail(
+        &w, "x,width,y\n1,2,a\n1,abc,b\n", NULL, NULL, LIMN_E_DATA,
+        "t.csv: line 3, column 2 (width): 'abc' is not a number, but the column holds numbers "
+        "since line 2; correct it, or name the column in --categorical");
     must_fail(&w, "1,2,a\n1,0x10,b\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 2, column 2: '0x10' is not a number; correct it or remove the column "
-              "or the row");
+              "t.csv: line 2, column 2: '0x10' is not a number, but the column holds numbers since "
+              "line 1; correct it, or name the column in --categorical");
     must_fail(&w, "1,2,a\n1,1e39,b\n", NULL, NULL, LIMN_E_DATA,
               "t.csv: line 2, column 2: '1e39' is infinite or too large for a 32-bit float; the "
               "largest value is 3.4e38");
@@ -284,7 +285,8 @@ static void test_bad_cells_are_named_with_their_place(void **state) {
     must_fail(&w, "1,2,a\n1,0123456789012345678901234567890123456789012345678901234567890x,b\n",
               NULL, NULL, LIMN_E_DATA,
               "t.csv: line 2, column 2: '0123456789012345678901234567890123456...' is not a "
-              "number; correct it or remove the column or the row");
+              "number, but the column holds numbers since line 1; correct it, or name the column "
+              "in --categorical");
     world_close(&w);
 }
 
@@ -293,10 +295,11 @@ static void test_missing_cells_are_counted_over_the_whole_file(void **state) {
     world w;
     world_open(&w);
     must_fail(&w, "a,b,y\n1,2,u\n3,,v\nNA,?,w\n5,NaN,u\nnan,\"\",v\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: 6 missing cells, the first in line 3, column 2 (b); fill them or remove the "
-              "rows");
+              "t.csv: 6 missing cells, the first in line 3, column 2 (b); fill them, remove the "
+              "rows or impute with --missing median");
     must_fail(&w, "1,2,u\n3,4,v\n 	,6,w\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: 1 missing cell, in line 3, column 1; fill it or remove the row");
+              "t.csv: 1 missing cell, in line 3, column 1; fill it, remove the row or impute with "
+              "--missing median");
     /* the count does not depend on where the pieces of a file end */
     static const char text[] = "a,b,y\n1,2,u\n3,,v\nNA,?,w\n5,NaN,u\nnan,\"\",v\n";
     for (size_t chunk = 1; chunk < sizeof text; chunk++) {
@@ -304,7 +307,8 @@ static void test_missing_cells_are_counted_over_the_whole_file(void **state) {
         assert_int_equal(read_bytes(&w, text, sizeof text - 1, chunk, NULL, NULL, &data),
                          LIMN_E_DATA);
         assert_string_equal(limn_error(w.ctx), "t.csv: 6 missing cells, the first in line 3, "
-                                               "column 2 (b); fill them or remove the rows");
+                                               "column 2 (b); fill them, remove the rows or "
+                                               "impute with --missing median");
     }
     world_close(&w);
 }
@@ -587,7 +591,7 @@ static void test_rows_stream_in_pieces_of_any_size(void **state) {
         for (size_t most = 1; most < 6; most++) {
             limn_reader *reader = open_stream(&w, text, chunk, NULL);
             assert_int_equal(lm_reader_schema(reader)->features, 2);
-            assert_string_equal(lm_reader_schema(reader)->feature_names[1], "b");
+            assert_string_equal(lm_reader_schema(reader)->column[1].name, "b");
             limn_rows rows;
             size_t seen = 0;
             for (;;) {

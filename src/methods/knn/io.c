@@ -1,4 +1,5 @@
-/* io.c: the sections of knn: the packed rows, their squared norms, their labels or targets. */
+/* io.c: the sections of knn: the packed rows, their squared norms, their labels or targets, and
+ * the weights of their votes where they have any. */
 #include "methods/knn/knn.h"
 
 #include <math.h>
@@ -18,6 +19,9 @@ limn_status knn_save(limn_context *ctx, const void *opaque, lm_writer *writer) {
     if (status == LIMN_OK && m->target)
         status = lm_writer_section(writer, "knn.targets", KNN_FILE_VERSION, m->target,
                                    n * sizeof *m->target);
+    if (status == LIMN_OK && m->weight)
+        status = lm_writer_section(writer, "knn.weights", KNN_FILE_VERSION, m->weight,
+                                   n * sizeof *m->weight);
     return status;
 }
 
@@ -76,6 +80,19 @@ static limn_status load_targets(limn_context *ctx, const lm_file *file, knn_mode
     return LIMN_OK;
 }
 
+static limn_status load_weights(limn_context *ctx, const lm_file *file, knn_model *model) {
+    const void *data;
+    limn_status status = lm_file_array(ctx, file, "knn.weights", KNN_FILE_VERSION, model->pack.n,
+                                       sizeof(double), &data);
+    if (status != LIMN_OK)
+        return status;
+    model->weight = data;
+    for (size_t i = 0; i < model->pack.n; i++)
+        if (!(model->weight[i] >= LM_WEIGHT_MIN && model->weight[i] <= LM_WEIGHT_MAX))
+            return lm_file_bad(ctx, file, "the weight of row %zu is not possible", i);
+    return LIMN_OK;
+}
+
 limn_status knn_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,
                      const lm_params *params, void **out) {
     knn_model *model = lm_alloc_zero(&ctx->mem, 1, sizeof *model);
@@ -90,6 +107,8 @@ limn_status knn_load(limn_context *ctx, const lm_file *file, const lm_shape *sha
         status = load_labels(ctx, file, model);
     if (status == LIMN_OK && shape->task == LIMN_REGRESS)
         status = load_targets(ctx, file, model);
+    if (status == LIMN_OK && shape->task != LIMN_SEARCH && lm_file_has(file, "knn.weights"))
+        status = load_weights(ctx, file, model);
     if (status != LIMN_OK) {
         knn_destroy(&ctx->mem, model);
         return status;

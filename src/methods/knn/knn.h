@@ -26,6 +26,7 @@ typedef struct knn_model {
     const float *norms;        /* squared norms of the rows; NULL for l1 */
     const int32_t *label;      /* classify */
     const double *target;      /* regress */
+    const double *weight;      /* of each row's vote; NULL: all 1 */
     double min_norm, max_norm; /* smallest non-zero and largest of norms */
     bool owned;                /* false: the arrays belong to a mapped file */
 } knn_model;
@@ -46,5 +47,6 @@ void knn_values(const void *model, const float *x, size_t n, double *values, voi
 void knn_search(const void *model, const float *x, size_t n, size_t k, int64_t *rows,
                 double *distances, void *scratch);
 void knn_stats(const void *model, lm_stats *stats);
+void knn_stored(const void *model, size_t first, size_t n, float *x);
 
 #endif

@@ -2,10 +2,23 @@
 #include "methods/knn/knn.h"
 
 static const limn_param params[] = {
-    {"k", "neighbours that vote", LIMN_PARAM_INT, "5", 1, 1e6, NULL, 0},
-    {"weights", "votes count alike, or by 1/distance", LIMN_PARAM_CHOICE, "uniform", 0, 0,
-     "uniform|distance", 0},
-    {"metric", "distance between rows", LIMN_PARAM_CHOICE, "l2", 0, 0, "l2|l1|cosine", 0},
+    {.key = "k",
+     .help = "neighbours that vote",
+     .type = LIMN_PARAM_INT,
+     .default_value = "5",
+     .min = 1,
+     .max = 1e6},
+    {.key = "weights",
+     .help = "votes count alike, or by 1/distance",
+     .type = LIMN_PARAM_CHOICE,
+     .default_value = "uniform",
+     .choices = "uniform|distance"},
+    {.key = "metric",
+     .help = "distance between rows",
+     .type = LIMN_PARAM_CHOICE,
+     .default_value = "l2",
+     .choices = "l2|l1|cosine"},
+    LM_PARAM_CLASS_WEIGHT,
 };
 
 extern const lm_method lm_method_knn;
@@ -16,7 +29,8 @@ const lm_method lm_method_knn = {
             .name = "knn",
             .summary = "k nearest neighbours, exact scan of all training rows",
             .paper = "Fix and Hodges 1951; Cover and Hart 1967",
-            .capabilities = LIMN_CAN_CLASSIFY | LIMN_CAN_REGRESS | LIMN_CAN_SEARCH | LIMN_CAN_PROBA,
+            .capabilities = LIMN_CAN_CLASSIFY | LIMN_CAN_REGRESS | LIMN_CAN_SEARCH |
+                            LIMN_CAN_PROBA | LIMN_CAN_WEIGHT,
             .default_scale = LIMN_SCALE_NONE,
             .params = params,
             .param_count = LM_COUNT(params),
@@ -31,4 +45,5 @@ const lm_method lm_method_knn = {
     .values = knn_values,
     .search = knn_search,
     .stats = knn_stats,
+    .stored = knn_stored,
 };

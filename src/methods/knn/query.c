@@ -397,11 +397,12 @@ static size_t begin(const knn_model *model, const float *x, size_t n, size_t k, 
 
 /* The weight of neighbour i. Neighbours at distance 0 leave the others none. */
 static double weight_of(const knn_model *model, const search *s, size_t i) {
+    double own = model->weight ? model->weight[s->items[i].row] : 1;
     if (model->weights == KNN_UNIFORM)
-        return 1;
+        return own;
     if (s->items[0].key == 0)
-        return s->items[i].key == 0;
-    return 1 / distance_of(model, s->items[i].key);
+        return s->items[i].key == 0 ? own : 0;
+    return own / distance_of(model, s->items[i].key);
 }
 
 static double cast_votes(const knn_model *model, const search *s, double *votes) {
@@ -493,4 +494,10 @@ void knn_stats(const void *opaque, lm_stats *stats) {
                         .count = 1};
     stats->list[0].name = "vectors";
     stats->list[0].value = (double)model->pack.n;
+}
+
+void knn_stored(const void *opaque, size_t first, size_t n, float *x) {
+    const knn_model *model = opaque;
+    for (size_t i = 0; i < n; i++)
+        lm_pack_row(&model->pack, first + i, x + i * model->pack.d);
 }

@@ -43,7 +43,7 @@ static limn_status make_norms(limn_context *ctx, knn_model *model) {
 limn_status knn_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
                       void **out) {
     limn_status status = LIMN_OK;
-    void *label = NULL, *target = NULL;
+    void *label = NULL, *target = NULL, *weight = NULL;
     knn_model *model = lm_alloc_zero(&ctx->mem, 1, sizeof *model);
     if (!model)
         return lm_fail_memory(ctx);
@@ -57,7 +57,10 @@ limn_status knn_train(limn_context *ctx, const lm_train_set *set, const lm_param
         status = copy_array(ctx, set->label, set->n, sizeof *set->label, &label);
     if (status == LIMN_OK && set->task == LIMN_REGRESS)
         status = copy_array(ctx, set->target, set->n, sizeof *set->target, &target);
+    if (status == LIMN_OK && set->task != LIMN_SEARCH)
+        status = copy_array(ctx, set->weight, set->n, sizeof *set->weight, &weight);
     model->label = label;
+    model->weight = weight;
     model->target = target;
     if (status != LIMN_OK) {
         knn_destroy(&ctx->mem, model);
@@ -80,6 +83,7 @@ void knn_destroy(const limn_allocator *mem, void *opaque) {
         lm_free_aligned(mem, (void *)(uintptr_t)model->norms);
         lm_free_aligned(mem, (void *)(uintptr_t)model->label);
         lm_free_aligned(mem, (void *)(uintptr_t)model->target);
+        lm_free_aligned(mem, (void *)(uintptr_t)model->weight);
     }
     lm_free(mem, model);
 }

@@ -2,11 +2,19 @@
 #include "methods/lda/lda.h"
 
 static const limn_param params[] = {
-    {"shrinkage",
-     "how far the covariance is drawn to a multiple of the identity; auto: Ledoit-Wolf",
-     LIMN_PARAM_REAL, "0", 0, 1, NULL, 1},
-    {"priors", "class frequencies of the training data, or all alike", LIMN_PARAM_CHOICE, "data", 0,
-     0, "data|uniform", 0},
+    {.key = "shrinkage",
+     .help = "how far the covariance is drawn to a multiple of the identity; auto: Ledoit-Wolf",
+     .type = LIMN_PARAM_REAL,
+     .default_value = "0",
+     .min = 0,
+     .max = 1,
+     .can_be_auto = 1},
+    {.key = "priors",
+     .help = "class frequencies of the training data, or all alike",
+     .type = LIMN_PARAM_CHOICE,
+     .default_value = "data",
+     .choices = "data|uniform"},
+    LM_PARAM_CLASS_WEIGHT,
 };
 
 extern const lm_method lm_method_lda;
@@ -17,7 +25,7 @@ const lm_method lm_method_lda = {
             .name = "lda",
             .summary = "linear discriminant analysis, one linear score a class",
             .paper = "Fisher 1936; Ledoit and Wolf 2004",
-            .capabilities = LIMN_CAN_CLASSIFY | LIMN_CAN_PROBA,
+            .capabilities = LIMN_CAN_CLASSIFY | LIMN_CAN_PROBA | LIMN_CAN_WEIGHT,
             .default_scale = LIMN_SCALE_ZSCORE,
             .params = params,
             .param_count = LM_COUNT(params),

@@ -24,8 +24,8 @@ static void work_free(const limn_allocator *mem, work *w) {
 
 static limn_status work_take(limn_context *ctx, const lm_train_set *set, work *w) {
     size_t square, cells;
-    limn_status status =
-        lm_moments_fit(ctx, set->x, set->label, set->n, set->d, set->classes, &w->moments);
+    limn_status status = lm_moments_fit(ctx, set->x, set->label, set->weight, set->n, set->d,
+                                        set->classes, &w->moments);
     if (status != LIMN_OK)
         return status;
     if (lm_mul(set->d, set->d, &square) && lm_mul(set->classes, set->d, &cells)) {
@@ -44,10 +44,13 @@ static limn_status work_take(limn_context *ctx, const lm_train_set *set, work *w
 static void set_priors(const lm_params *params, work *w) {
     const lm_moments *m = &w->moments;
     bool uniform = lm_param_choice(params, "priors") == 1;
+    double total = 0;
+    for (size_t c = 0; c < m->classes; c++)
+        total += m->mass[c];
     for (size_t c = 0; c < m->classes; c++) {
-        w->prior[c] = uniform ? 1 / (double)m->classes : (double)m->count[c] / (double)m->n;
+        w->prior[c] = uniform ? 1 / (double)m->classes : m->mass[c] / total;
         w->log_prior[c] = log(w->prior[c]);
-        w->share[c] = w->prior[c] / (double)m->count[c];
+        w->share[c] = w->prior[c] / m->mass[c];
     }
 }
 

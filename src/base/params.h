@@ -1,10 +1,11 @@
-/* params.h: the values of a method's parameter table, parsed once and asked by key. */
-#ifndef LIMN_LEARN_PARAMS_H
-#define LIMN_LEARN_PARAMS_H
+/* params.h: the values of a parameter table (of a method or of a generator), parsed once and asked
+ * by key. */
+#ifndef LIMN_BASE_PARAMS_H
+#define LIMN_BASE_PARAMS_H
 
 #include "base/base.h"
 
-enum { LM_PARAMS_MAX = 32, LM_PARAM_TEXT = 64 };
+enum { LM_PARAMS_MAX = 32, LM_PARAM_TEXT = 256 };
 
 typedef struct lm_param_value {
     bool is_auto;
@@ -14,12 +15,14 @@ typedef struct lm_param_value {
 } lm_param_value;
 
 typedef struct lm_params {
-    const limn_method_info *method;
-    lm_param_value values[LM_PARAMS_MAX]; /* method->param_count of them */
+    const char *owner; /* whose they are, for sentences */
+    const limn_param *table;
+    size_t count; /* at most LM_PARAMS_MAX */
+    lm_param_value values[LM_PARAMS_MAX];
 } lm_params;
 
-/* All defaults. */
-void lm_params_init(const limn_method_info *method, lm_params *params);
+/* All defaults. The table outlives params. */
+void lm_params_init(const char *owner, const limn_param *table, size_t count, lm_params *params);
 /* One "key=value"; LIMN_E_USAGE with a sentence that names what is allowed. */
 limn_status lm_params_set(limn_context *ctx, lm_params *params, const char *assignment);
 
@@ -29,5 +32,7 @@ int64_t lm_param_int(const lm_params *params, const char *key);
 double lm_param_real(const lm_params *params, const char *key);
 /* The place of the value in "a|b|c": 0, 1, 2. */
 int lm_param_choice(const lm_params *params, const char *key);
+const char *lm_param_text(const lm_params *params, const char *key); /* never NULL */
+bool lm_param_exists(const lm_params *params, const char *key);
 
 #endif

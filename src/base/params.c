@@ -1,14 +1,14 @@
-/* params.c: parsing and range checks of method parameters, all driven by the method's table. */
-#include "learn/params.h"
+/* params.c: parsing and range checks of parameters, all driven by their table. */
+#include "base/params.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-static size_t find_key(const limn_method_info *method, const char *key, size_t length) {
-    for (size_t i = 0; i < method->param_count; i++)
-        if (strlen(method->params[i].key) == length &&
-            memcmp(method->params[i].key, key, length) == 0)
+static size_t find_key(const lm_params *params, const char *key, size_t length) {
+    for (size_t i = 0; i < params->count; i++)
+        if (strlen(params->table[i].key) == length &&
+            memcmp(params->table[i].key, key, length) == 0)
             return i;
     return SIZE_MAX;
 }
@@ -29,12 +29,14 @@ static int find_choice(const char *choices, const char *text) {
 /* What param accepts, for error sentences. */
 static const char *describe_range(const limn_param *param, char *out, size_t size) {
     const char *or_auto = param->can_be_auto ? " or auto" : "";
-    if (param->type == LIMN_PARAM_CHOICE)
-        snprintf(out, size, "one of %s%s", param->choices, or_auto);
+    if (param->type == LIMN_PARAM_CHOICE || param->type == LIMN_PARAM_TEXT)
+        snprintf(out, size, "%s%s%s", param->type == LIMN_PARAM_CHOICE ? "one of " : "",
+                 param->choices, or_auto);
     else
-        snprintf(out, size, "%s from %.10g to %.10g%s",
-                 param->type == LIMN_PARAM_INT ? "a whole number" : "a number", param->min,
-                 param->max, or_auto);
+        snprintf(out, size, "%s %s %.10g %s %.10g%s",
+                 param->type == LIMN_PARAM_INT ? "a whole number" : "a number",
+                 param->above_min ? "above" : "from", param->min,
+                 param->above_min ? "and at most" : "to", param->max, or_auto);
     return out;
 }
 
@@ -47,13 +49,16 @@ static bool parse_value(const limn_param *param, const char *text, lm_param_valu
         value->is_auto = true;
         return true;
     }
+    if (param->type == LIMN_PARAM_TEXT)
+        return *text != '\0';
     if (param->type == LIMN_PARAM_CHOICE) {
         value->integer = find_choice(param->choices, text);
         return value->integer >= 0;
     }
     if (!lm_parse_double(text, strlen(text), &value->real) || !isfinite(value->real))
         return false;
-    if (value->real < param->min || value->real > param->max)
+    if (value->real < param->min || value->real > param->max ||
+        (param->above_min && value->real == param->min))
         return false;
     if (param->type == LIMN_PARAM_INT) {
         if (value->real != floor(value->real) || fabs(value->real) > 9007199254740992.0)
@@ -64,22 +69,24 @@ static bool parse_value(const limn_param *param, const char *text, lm_param_valu
     return true;
 }
 
-void lm_params_init(const limn_method_info *method, lm_params *params) {
+void lm_params_init(const char *owner, const limn_param *table, size_t count, lm_params *params) {
     memset(params, 0, sizeof *params);
-    params->method = method;
-    for (size_t i = 0; i < method->param_count && i < LM_PARAMS_MAX; i++)
-        parse_value(&method->params[i], method->params[i].default_value, &params->values[i]);
+    params->owner = owner;
+    params->table = table;
+    params->count = count < LM_PARAMS_MAX ? count : LM_PARAMS_MAX;
+    for (size_t i = 0; i < params->count; i++)
+        parse_value(&table[i], table[i].default_value, &params->values[i]);
 }
 
-static limn_status fail_unknown(limn_context *ctx, const limn_method_info *method, const char *key,
+static limn_status fail_unknown(limn_context *ctx, const lm_params *params, const char *key,
                                 size_t length) {
     char quoted[48], known[512] = "";
-    for (size_t i = 0; i < method->param_count; i++) {
+    for (size_t i = 0; i < params->count; i++) {
         size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", method->params[i].key);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", params->table[i].key);
     }
-    return lm_fail(ctx, LIMN_E_USAGE, "%s has no parameter '%s'; it has %s", method->name,
-                   lm_quote(key, length, quoted), method->param_count ? known : "none");
+    return lm_fail(ctx, LIMN_E_USAGE, "%s has no parameter '%s'; it has %s", params->owner,
+                   lm_quote(key, length, quoted), params->count ? known : "none");
 }
 
 limn_status lm_params_set(limn_context *ctx, lm_params *params, const char *assignment) {
@@ -89,13 +96,13 @@ limn_status lm_params_set(limn_context *ctx, lm_params *params, const char *assi
         return lm_fail(ctx, LIMN_E_USAGE, "parameter '%s' has no value; write key=value",
                        lm_quote(assignment, strlen(assignment), quoted));
     size_t length = (size_t)(equals - assignment);
-    size_t place = find_key(params->method, assignment, length);
+    size_t place = find_key(params, assignment, length);
     if (place == SIZE_MAX)
-        return fail_unknown(ctx, params->method, assignment, length);
-    const limn_param *param = &params->method->params[place];
+        return fail_unknown(ctx, params, assignment, length);
+    const limn_param *param = &params->table[place];
     lm_param_value value;
     if (!parse_value(param, equals + 1, &value))
-        return lm_fail(ctx, LIMN_E_USAGE, "%s: %s cannot be '%s'; it is %s", params->method->name,
+        return lm_fail(ctx, LIMN_E_USAGE, "%s: %s cannot be '%s'; it is %s", params->owner,
                        param->key, lm_quote(equals + 1, strlen(equals + 1), quoted),
                        describe_range(param, range, sizeof range));
     params->values[place] = value;
@@ -104,7 +111,7 @@ limn_status lm_params_set(limn_context *ctx, lm_params *params, const char *assi
 
 static const lm_param_value *value_of(const lm_params *params, const char *key) {
     static const lm_param_value none;
-    size_t place = find_key(params->method, key, strlen(key));
+    size_t place = find_key(params, key, strlen(key));
     return place == SIZE_MAX ? &none : &params->values[place];
 }
 
@@ -122,4 +129,12 @@ double lm_param_real(const lm_params *params, const char *key) {
 
 int lm_param_choice(const lm_params *params, const char *key) {
     return (int)value_of(params, key)->integer;
+}
+
+const char *lm_param_text(const lm_params *params, const char *key) {
+    return value_of(params, key)->text;
+}
+
+bool lm_param_exists(const lm_params *params, const char *key) {
+    return find_key(params, key, strlen(key)) != SIZE_MAX;
 }

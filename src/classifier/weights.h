@@ -1,0 +1,15 @@
+/* weights.h: what a method is told about the weight of each row. */
+#ifndef LIMN_CLASSIFIER_WEIGHTS_H
+#define LIMN_CLASSIFIER_WEIGHTS_H
+
+#include "base/params.h"
+#include "data/dataset.h"
+
+/* A copy of data without its rows of weight 0; NULL when it has none such. */
+limn_status lm_weights_drop_zero(limn_context *ctx, const limn_data *data, limn_data **out);
+/* The weights of data (all above 0) times those of the classes (parameter class_weight), divided by
+ * their mean: free with lm_free. NULL when all rows weigh the same. */
+limn_status lm_weights_make(limn_context *ctx, const limn_data *data, const lm_params *params,
+                            double **out);
+
+#endif
