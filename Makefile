@@ -3,7 +3,7 @@ BUILD ?= build
 PREFIX ?= /usr/local
 PYTHON ?= /usr/bin/python3
 
-.PHONY: help quickstart build check check-long bench format install clean
+.PHONY: help quickstart build check check-long bench docs format install clean
 
 help:
 	@echo "make quickstart  install what is missing, build, train and evaluate on bundled data"
@@ -11,6 +11,7 @@ help:
 	@echo "make check-long  the tests that take longer: fuzzing, exhaustive ranges"
 	@echo "make build       build $(BUILD)/limn"
 	@echo "make bench       run the benchmarks, write bench/results/"
+	@echo "make docs        write the generated parts of docs/"
 	@echo "make format      apply clang-format"
 	@echo "make install     install to PREFIX=$(PREFIX)"
 
@@ -34,6 +35,9 @@ check-long:
 bench:
 	@scripts/deps.sh build check bench
 	@$(PYTHON) bench/run.py
+
+docs: build
+	@$(PYTHON) scripts/docs.py $(BUILD)/limn
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

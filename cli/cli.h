@@ -62,12 +62,14 @@ typedef struct cli_args {
     const char *positionals[CLI_MAX_POSITIONALS];
     size_t positional_count;
     int help, quiet, json, proba, no_label, no_speed;
-    int format, header, task, scale; /* values of the enumerations of limn.h */
-    char delimiter;
-    const char *label, *method, *output;
+    int help_as; /* cli_help_as */
+    /* Values of the enumerations of limn.h. */
+    int format, header, task, scale, missing, unknown, to;
+    char delimiter, to_delimiter;
+    const char *label, *method, *output, *label_file, *weights, *categorical, *to_labels;
     const char **params;
     size_t param_count;
-    uint64_t seed, threads, neighbors; /* threads 0: all cores */
+    uint64_t seed, threads, neighbors, rows; /* threads 0: all cores */
     double subsample;
 } cli_args;
 
@@ -95,16 +97,44 @@ int cli_verb_unknown(const char *name);          /* says so; EXIT_USAGE */
 int cli_parse(const cli_verb *verb, int argc, char **argv, cli_args *args);
 void cli_args_free(cli_args *args);
 
-/* cmd_help.c */
+/* cmd_help.c: help as text, and what no table says of the whole program. */
+typedef enum cli_help_as {
+    CLI_AS_TEXT,
+    CLI_AS_MAN,
+    CLI_AS_MARKDOWN,
+    CLI_AS_BASH,
+    CLI_AS_ZSH
+} cli_help_as;
+
+typedef struct cli_note {
+    const char *name, *text; /* NULL at the end of a list */
+} cli_note;
+
+extern const char cli_tagline[];
+extern const char *const cli_first_examples[]; /* NULL at the end */
+extern const cli_note cli_program_options[], cli_exit_codes[], cli_environment[];
+
 void cli_print_overview(FILE *file);
 void cli_print_verb_help(const cli_verb *verb, FILE *file);
 
+/* manual.c: verb NULL is the whole program. */
+void cli_print_man(const cli_verb *verb, FILE *file);
+void cli_print_markdown(const cli_verb *verb, FILE *file);
+void cli_print_markdown_method(const limn_method_info *method, FILE *file);
+void cli_print_markdown_synth(const limn_synth_info *synth, FILE *file);
+
+/* completion.c: whole scripts for the shells. */
+void cli_print_bash(FILE *file);
+void cli_print_zsh(FILE *file);
+
+int cmd_convert(const cli_args *args);
 int cmd_eval(const cli_args *args);
 int cmd_help(const cli_args *args);
 int cmd_info(const cli_args *args);
 int cmd_methods(const cli_args *args);
 int cmd_predict(const cli_args *args);
 int cmd_search(const cli_args *args);
+int cmd_synth(const cli_args *args);
 int cmd_train(const cli_args *args);
 
 /* ---- progress.c: the progress line and interrupts ---- */

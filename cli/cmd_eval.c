@@ -48,6 +48,7 @@ static int print_json(const limn_evaluation *e, const limn_data *data,
         {"mae", e->mae},
         {"rmse", e->rmse},
         {"r2", e->r2},
+        {"recall_at_k", e->recall_at_k},
         {"latency_us_p50", e->latency_us_p50},
         {"latency_us_p99", e->latency_us_p99},
         {"batch_rows_per_s", e->batch_rows_per_s},
@@ -58,6 +59,7 @@ static int print_json(const limn_evaluation *e, const limn_data *data,
         json_pack("{s:o, s:I}", "method", cli_json_text(info->method), "n", (json_int_t)e->n);
     for (size_t i = 0; i < CLI_COUNT(figures); i++)
         json_object_set_new(object, figures[i].key, cli_json_real(figures[i].value));
+    json_object_set_new(object, "k", e->k ? json_integer((json_int_t)e->k) : json_null());
     json_object_set_new(object, "model_bytes", json_integer((json_int_t)info->bytes));
     json_object_set_new(object, "labels", labels_json(e, data));
     json_object_set_new(object, "confusion", confusion_json(e));
@@ -143,6 +145,11 @@ static int print_words(const limn_evaluation *e, const limn_data *data, const li
     print_figure("mean absolute error", e->mae);
     print_figure("root mean square error", e->rmse);
     print_figure("R squared", e->r2);
+    if (e->k) {
+        char what[CLI_NUMBER_BYTES];
+        snprintf(what, sizeof what, "recall at %zu", e->k);
+        print_percent(what, e->recall_at_k);
+    }
     print_speed(e, info);
     if (e->confusion && e->classes <= MOST_TABLE_CLASSES)
         print_confusion(e, data);
@@ -155,8 +162,9 @@ static int print_words(const limn_evaluation *e, const limn_data *data, const li
 /* ---- work ---- */
 
 static int check_labels(const limn_data *data, limn_task task, const char *path) {
-    bool labelled =
-        task == LIMN_CLASSIFY ? limn_data_classes(data) != NULL : limn_data_targets(data) != NULL;
+    bool labelled = task == LIMN_SEARCH     ? true
+                    : task == LIMN_CLASSIFY ? limn_data_classes(data) != NULL
+                                            : limn_data_targets(data) != NULL;
     if (labelled)
         return EXIT_DONE;
     return cli_fail(EXIT_DATA,
@@ -173,16 +181,16 @@ static int evaluate(cli_session *session, const cli_args *args, const limn_model
     limn_eval_options options;
     limn_model_info info;
     limn_model_describe(model, &info);
-    if (info.task == LIMN_SEARCH)
-        return cli_fail(EXIT_USAGE,
-                        "%s was trained with --task search, which limn eval cannot "
-                        "measure; use limn search",
-                        args->positionals[0]);
+    if (args->neighbors && info.task != LIMN_SEARCH)
+        return cli_fail(EXIT_USAGE, "-k: %s was trained to %s; only a search model has neighbours",
+                        args->positionals[0], limn_task_name(info.task));
     session->progress.file = path;
     cli_read_options(args, info.task, &reading);
     limn_eval_options_init(&options);
     options.measure_speed = !args->no_speed;
     options.threads = (int)args->threads;
+    if (args->neighbors)
+        options.neighbors = (size_t)args->neighbors;
     int code = cli_check(session, limn_data_read(session->context, path, &reading, model, &data));
     if (code || (code = check_labels(data, info.task, path)) ||
         (code = cli_check(session,

@@ -1,25 +1,57 @@
-/* cmd_help.c: limn help [VERB], limn VERB --help, and the overview: all from the verb tables. */
+/* cmd_help.c: limn help [VERB|METHOD|GENERATOR] [--as FORMAT], limn VERB --help, and the overview:
+ * all from the tables of verbs, methods and generators. */
 #include "cli.h"
+#include "methods.h"
 
 #include <string.h>
 
 enum { HELP_COLUMN = 26 };
 
+const char cli_tagline[] = "classification that answers in microseconds";
+
+const char *const cli_first_examples[] = {"limn train iris.csv -m knn -o iris.limn",
+                                          "limn eval iris.limn test.csv",
+                                          "limn predict iris.limn new.csv", NULL};
+
+const cli_note cli_program_options[] = {
+    {"--help", "print the overview"}, {"--version", "print the version"}, {NULL, NULL}};
+
+const cli_note cli_exit_codes[] = {
+    {"0", "done"},           {"1", "failed while running"}, {"2", "wrong usage"}, {"3", "bad data"},
+    {"4", "bad model file"}, {"130", "interrupted"},        {NULL, NULL}};
+_Static_assert(EXIT_DONE == 0 && EXIT_FAILED == 1 && EXIT_USAGE == 2 && EXIT_DATA == 3 &&
+                   EXIT_MODEL == 4 && EXIT_INTERRUPTED == 130,
+               "exit codes");
+
+const cli_note cli_environment[] = {
+    {"LIMN_ISA", "the instruction set to compute with: baseline, avx2, avx512 or neon (default: "
+                 "the best of this machine)"},
+    {"NO_COLOR", "no colours, please; limn prints none in any case"},
+    {NULL, NULL}};
+
+/* ---- text ---- */
+
+static void print_exit_codes(FILE *file) {
+    char text[512];
+    size_t used = 0;
+    for (const cli_note *note = cli_exit_codes; note->name && used < sizeof text; note++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s%s",
+                                 used ? " " : "Exit codes: ", note->name, note->text,
+                                 note[1].name ? "," : ".");
+    cli_wrap(file, 0, 0, text);
+}
+
 void cli_print_overview(FILE *file) {
-    fputs("limn: classification that answers in microseconds\n\n"
-          "usage: limn VERB [arguments]\n\n"
-          "Start with:\n"
-          "  limn train iris.csv -m knn -o iris.limn\n"
-          "  limn eval iris.limn test.csv\n"
-          "  limn predict iris.limn new.csv\n\n"
-          "Verbs:\n",
-          file);
-    for (size_t i = 0; i < cli_verb_count; i++)
-        fprintf(file, "  %-9s %s\n", cli_verbs[i].name, cli_verbs[i].summary);
-    fputs("\nlimn help VERB explains a verb, limn --version tells the version.\n"
-          "Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 bad data,\n"
-          "4 bad model file, 130 interrupted.\n",
-          file);
+    fprintf(file, "limn: %s\n\nusage: limn VERB [arguments]\n\nStart with:\n", cli_tagline);
+    for (const char *const *example = cli_first_examples; *example; example++)
+        fprintf(file, "  %s\n", *example);
+    fputs("\nVerbs:\n", file);
+    for (size_t i = 0; i < cli_verb_count; i++) {
+        fprintf(file, "  %-9s ", cli_verbs[i].name);
+        cli_wrap(file, 12, 12, cli_verbs[i].summary);
+    }
+    fputs("\nlimn help VERB explains a verb, limn --version tells the version.\n", file);
+    print_exit_codes(file);
 }
 
 static void print_option(const cli_option *option, FILE *file) {
@@ -54,14 +86,76 @@ void cli_print_verb_help(const cli_verb *verb, FILE *file) {
     }
 }
 
-int cmd_help(const cli_args *args) {
-    if (args->positional_count == 0) {
+/* ---- the command ---- */
+
+static int help_of_all(int as) {
+    switch ((cli_help_as)as) {
+    case CLI_AS_TEXT:
         cli_print_overview(stdout);
-        return EXIT_DONE;
+        break;
+    case CLI_AS_MAN:
+        cli_print_man(NULL, stdout);
+        break;
+    case CLI_AS_MARKDOWN:
+        cli_print_markdown(NULL, stdout);
+        break;
+    case CLI_AS_BASH:
+        cli_print_bash(stdout);
+        break;
+    case CLI_AS_ZSH:
+        cli_print_zsh(stdout);
+        break;
     }
-    const cli_verb *verb = cli_verb_find(args->positionals[0]);
-    if (!verb)
-        return cli_verb_unknown(args->positionals[0]);
-    cli_print_verb_help(verb, stdout);
     return EXIT_DONE;
+}
+
+static int help_of_verb(const cli_verb *verb, int as) {
+    if (as == CLI_AS_TEXT)
+        cli_print_verb_help(verb, stdout);
+    else if (as == CLI_AS_MAN)
+        cli_print_man(verb, stdout);
+    else
+        cli_print_markdown(verb, stdout);
+    return EXIT_DONE;
+}
+
+/* Methods and generators have no page of their own: the page of the verb that lists them does. */
+static int no_page(const char *name, const char *verb) {
+    return cli_fail(EXIT_USAGE, "%s has no manual page; limn help %s --as man describes it", name,
+                    verb);
+}
+
+static int help_of_method(const limn_method_info *method, const cli_args *args) {
+    if (args->help_as == CLI_AS_TEXT)
+        return cmd_methods(args);
+    if (args->help_as == CLI_AS_MAN)
+        return no_page(method->name, "methods");
+    cli_print_markdown_method(method, stdout);
+    return EXIT_DONE;
+}
+
+static int help_of_synth(const limn_synth_info *synth, const cli_args *args) {
+    if (args->help_as == CLI_AS_TEXT)
+        return cmd_synth(args);
+    if (args->help_as == CLI_AS_MAN)
+        return no_page(synth->name, "synth");
+    cli_print_markdown_synth(synth, stdout);
+    return EXIT_DONE;
+}
+
+int cmd_help(const cli_args *args) {
+    if (args->positional_count == 0)
+        return help_of_all(args->help_as);
+    const char *name = args->positionals[0];
+    if (args->help_as == CLI_AS_BASH || args->help_as == CLI_AS_ZSH)
+        return cli_fail(EXIT_USAGE, "a completion script is of the whole command; leave out %s",
+                        name);
+    const cli_verb *verb = cli_verb_find(name);
+    if (verb)
+        return help_of_verb(verb, args->help_as);
+    const limn_method_info *method = limn_method_find(name);
+    if (method)
+        return help_of_method(method, args);
+    const limn_synth_info *synth = limn_synth_find(name);
+    return synth ? help_of_synth(synth, args) : cli_verb_unknown(name);
 }

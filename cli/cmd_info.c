@@ -36,6 +36,31 @@ static void print_names(const char *what, const limn_model *model, size_t count,
     putchar('\n');
 }
 
+/* "color: blue, green, red; missing: red", a line for each column that is not plain numbers. */
+static void print_columns(const limn_model *model, const limn_model_info *info) {
+    limn_column_info column;
+    size_t shown = 0;
+    for (size_t c = 0; c < info->columns && limn_model_column(model, c, &column); c++) {
+        if (!column.categories && !column.has_fill)
+            continue;
+        char name[CLI_NAME_BYTES], number[CLI_NUMBER_BYTES], text[4 * CLI_NAME_BYTES];
+        int used = column.name
+                       ? snprintf(text, sizeof text, "%s:", cli_text_name(column.name, 30, name))
+                       : snprintf(text, sizeof text, "%zu:", c + 1);
+        for (size_t i = 0; i < column.categories && (size_t)used < sizeof text - 160; i++)
+            used += snprintf(text + used, sizeof text - (size_t)used, "%s %s", i ? "," : "",
+                             cli_text_name(limn_model_category(model, c, i), 20, name));
+        if (column.has_fill)
+            snprintf(
+                text + used, sizeof text - (size_t)used, "%s missing cells become %s",
+                column.categories ? ";" : "",
+                column.categories
+                    ? cli_text_name(limn_model_category(model, c, (size_t)column.fill), 20, name)
+                    : cli_text_double(column.fill, number));
+        print_line(shown++ ? "" : "columns", text);
+    }
+}
+
 static void print_params(const limn_model *model, const limn_model_info *info) {
     for (size_t i = 0; i < info->param_count; i++) {
         char text[2 * CLI_NAME_BYTES + 2], a[CLI_NAME_BYTES], b[CLI_NAME_BYTES];
@@ -69,6 +94,7 @@ static int print_words(const limn_model *model, const limn_model_info *info, con
     snprintf(text, sizeof text, "%" PRIu64 " rows, seed %" PRIu64, info->rows, info->seed);
     print_line("trained on", text);
     print_names("features", model, info->features, limn_model_feature_name);
+    print_columns(model, info);
     if (info->used_features != info->features) {
         snprintf(text, sizeof text, "%zu (the others were constant)", info->used_features);
         print_line("features used", text);
@@ -99,6 +125,26 @@ static json_t *names_json(const limn_model *model, size_t count, name_of name_at
     return names;
 }
 
+static json_t *column_json(const limn_model *model, size_t c, const limn_column_info *column) {
+    json_t *categories = column->categories ? json_array() : json_null();
+    for (size_t i = 0; i < column->categories; i++)
+        json_array_append_new(categories, cli_json_text(limn_model_category(model, c, i)));
+    json_t *fill = !column->has_fill ? json_null()
+                   : column->categories
+                       ? cli_json_text(limn_model_category(model, c, (size_t)column->fill))
+                       : cli_json_real(column->fill);
+    return json_pack("{s:o, s:o, s:o}", "name", cli_json_text(column->name), "categories",
+                     categories, "fill", fill);
+}
+
+static json_t *columns_json(const limn_model *model) {
+    limn_column_info column;
+    json_t *columns = json_array();
+    for (size_t c = 0; limn_model_column(model, c, &column); c++)
+        json_array_append_new(columns, column_json(model, c, &column));
+    return columns;
+}
+
 static json_t *stats_json(const limn_model *model, const limn_model_info *info) {
     json_t *stats = json_object();
     for (size_t i = 0; i < info->stat_count; i++) {
@@ -121,6 +167,7 @@ static int print_json(const limn_model *model, const limn_model_info *info) {
                   "classes", classes, "model_bytes", (json_int_t)info->bytes);
     json_object_set_new(object, "feature_names",
                         names_json(model, info->features, limn_model_feature_name));
+    json_object_set_new(object, "columns", columns_json(model));
     json_object_set_new(object, "labels", names_json(model, info->classes, limn_model_class_name));
     json_object_set_new(object, "label_column", cli_json_text(limn_model_label_name(model)));
     json_object_set_new(object, "scale", cli_json_text(limn_scale_name(info->scale)));

@@ -29,10 +29,9 @@ static int check_usage(const cli_args *args) {
     const limn_method_info *method = cli_method_find(args->method);
     if (!method)
         return EXIT_USAGE;
-    if (args->no_label && task != LIMN_SEARCH)
+    if (args->no_label && (task == LIMN_CLASSIFY || task == LIMN_REGRESS))
         return cli_fail(EXIT_USAGE,
-                        "--no-label: a label is needed to %s; only --task search does "
-                        "without",
+                        "--no-label: a label is needed to %s; the other tasks do without",
                         limn_task_name(task));
     if (strcmp(args->output, "-") == 0 && isatty(STDOUT_FILENO))
         return cli_fail(EXIT_USAGE, "-o -: a model is binary and standard output is a terminal; "
@@ -101,6 +100,8 @@ static void print_words(const cli_args *args, const limn_model *model, const tim
     limn_model_describe(model, &info);
     fprintf(file, "%s: trained on %llu rows, %zu features", info.method,
             (unsigned long long)info.rows, info.features);
+    if (info.columns != info.features)
+        fprintf(file, " from %zu columns", info.columns);
     if (info.used_features != info.features)
         fprintf(file, " (%zu used)", info.used_features);
     if (info.task == LIMN_CLASSIFY)

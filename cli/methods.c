@@ -39,10 +39,14 @@ const char *cli_param_values(const limn_param *param, char *text, size_t size) {
     const char *or_auto = param->can_be_auto ? " or auto" : "";
     if (param->type == LIMN_PARAM_CHOICE)
         snprintf(text, size, "one of %s%s", param->choices, or_auto);
+    else if (param->type == LIMN_PARAM_TEXT)
+        snprintf(text, size, "%s%s", param->choices, or_auto);
     else
-        snprintf(text, size, "a %s from %s to %s%s",
+        snprintf(text, size, "a %s %s %s %s %s%s",
                  param->type == LIMN_PARAM_INT ? "whole number" : "number",
-                 cli_text_double(param->min, low), cli_text_double(param->max, high), or_auto);
+                 param->above_min ? "above" : "from", cli_text_double(param->min, low),
+                 param->above_min ? "and at most" : "to", cli_text_double(param->max, high),
+                 or_auto);
     return text;
 }
 

@@ -118,6 +118,11 @@ void cli_read_options(const cli_args *args, limn_task task, limn_read_options *o
     out->task = task;
     out->label = args->label;
     out->no_label = args->no_label;
+    out->label_file = args->label_file;
+    out->weights = args->weights;
+    out->categorical = args->categorical;
+    out->missing = (limn_missing)args->missing;
+    out->unknown = (limn_unknown)args->unknown;
 }
 
 int cli_open_predictor(cli_session *session, const limn_model *model, const cli_args *args,

@@ -9,12 +9,22 @@
     { title, table, CLI_COUNT(table) }
 
 /* The words of a choice stand in the order of the enumeration that they name. */
-_Static_assert(LIMN_FORMAT_AUTO == 0 && LIMN_FORMAT_CSV == 1 && LIMN_FORMAT_LIBSVM == 2, "format");
+#define FORMATS "auto|csv|libsvm|npy|idx|arff"
+_Static_assert(LIMN_FORMAT_AUTO == 0 && LIMN_FORMAT_CSV == 1 && LIMN_FORMAT_LIBSVM == 2 &&
+                   LIMN_FORMAT_NPY == 3 && LIMN_FORMAT_IDX == 4 && LIMN_FORMAT_ARFF == 5,
+               "format");
+_Static_assert(LIMN_MISSING_ERROR == 0 && LIMN_MISSING_MEDIAN == 1, "missing");
+_Static_assert(LIMN_UNKNOWN_ERROR == 0 && LIMN_UNKNOWN_ZERO == 1, "unknown category");
 _Static_assert(LIMN_HEADER_AUTO == 0 && LIMN_HEADER_YES == 1 && LIMN_HEADER_NO == 2, "header");
-_Static_assert(LIMN_CLASSIFY == 0 && LIMN_REGRESS == 1 && LIMN_SEARCH == 2, "task");
+_Static_assert(LIMN_CLASSIFY == 0 && LIMN_REGRESS == 1 && LIMN_SEARCH == 2 && LIMN_OUTLIER == 3 &&
+                   LIMN_DENSITY == 4,
+               "task");
 _Static_assert(LIMN_SCALE_AUTO == 0 && LIMN_SCALE_NONE == 1 && LIMN_SCALE_MINMAX == 2 &&
                    LIMN_SCALE_ZSCORE == 3,
                "scale");
+_Static_assert(CLI_AS_TEXT == 0 && CLI_AS_MAN == 1 && CLI_AS_MARKDOWN == 2 && CLI_AS_BASH == 3 &&
+                   CLI_AS_ZSH == 4,
+               "help as");
 
 /* ---- options ---- */
 
@@ -33,8 +43,8 @@ static const cli_option brief_options[] = {
 };
 
 static const cli_option data_options[] = {
-    {"format", 0, "auto|csv|libsvm", "format of DATA (default auto: told by the content)",
-     CLI_CHOICE, FIELD(format), 0, 0},
+    {"format", 0, FORMATS, "format of DATA (default auto: told by the content)", CLI_CHOICE,
+     FIELD(format), 0, 0},
     {"header", 0, "auto|yes|no", "whether the first CSV line holds names (default auto)",
      CLI_CHOICE, FIELD(header), 0, 0},
     {"delimiter", 0, "C",
@@ -45,6 +55,33 @@ static const cli_option data_options[] = {
      "or y, else the last one)",
      CLI_TEXT, FIELD(label), 0, 0},
     {"no-label", 0, NULL, "DATA has no label column", CLI_FLAG, FIELD(no_label), 0, 0},
+    {"label-file", 0, "FILE",
+     "labels of an NPY or IDX file (default: x-labels.npy beside x.npy, train-labels-idx1-ubyte "
+     "beside train-images-idx3-ubyte)",
+     CLI_TEXT, FIELD(label_file), 0, 0},
+};
+
+static const cli_option table_options[] = {
+    {"missing", 0, "error|median",
+     "cells that are empty, NA, NaN or ?: refuse them, or put the column's median (the most "
+     "frequent category) in their place, kept in the model (default error)",
+     CLI_CHOICE, FIELD(missing), 0, 0},
+    {"categorical", 0, "COLUMNS",
+     "columns whose numbers are categories too: names or numbers, separated by commas; columns of "
+     "text are categories by themselves",
+     CLI_TEXT, FIELD(categorical), 0, 0},
+};
+
+static const cli_option weight_options[] = {
+    {"weights", 0, "COLUMN", "column of sample weights: a name or a number counted from 1",
+     CLI_TEXT, FIELD(weights), 0, 0},
+};
+
+static const cli_option match_options[] = {
+    {"unknown-category", 0, "error|zero",
+     "a category that the model has not seen: refuse it, or take it as none of the known ones "
+     "(default error)",
+     CLI_CHOICE, FIELD(unknown), 0, 0},
 };
 
 static const cli_option train_options[] = {
@@ -53,8 +90,8 @@ static const cli_option train_options[] = {
     {"param", 'p', "KEY=VALUE",
      "a parameter of the method, may be repeated; limn methods METHOD lists them", CLI_PARAM, 0, 0,
      0},
-    {"task", 0, "classify|regress|search", "what the model is for (default classify)", CLI_CHOICE,
-     FIELD(task), 0, 0},
+    {"task", 0, "classify|regress|search|outlier|density",
+     "what the model is for (default classify)", CLI_CHOICE, FIELD(task), 0, 0},
     {"scale", 0, "auto|none|minmax|zscore",
      "scaling of the features, kept in the model (default auto: what suits the method)", CLI_CHOICE,
      FIELD(scale), 0, 0},
@@ -72,6 +109,8 @@ static const cli_option predict_options[] = {
 };
 
 static const cli_option eval_options[] = {
+    {"neighbors", 'k', "K", "of a search model: recall among the K nearest (default 10)", CLI_WHOLE,
+     FIELD(neighbors), 1, 1e6},
     {"no-speed", 0, NULL, "do not measure latency and throughput", CLI_FLAG, FIELD(no_speed), 0, 0},
     {"json", 0, NULL, "print one JSON object, rates as fractions", CLI_FLAG, FIELD(json), 0, 0},
 };
@@ -82,8 +121,50 @@ static const cli_option search_options[] = {
      0},
 };
 
+#define TO_OPTION                                                                         \
+    {                                                                                     \
+        "to", 0, FORMATS, "format to write (default: by the name, else CSV)", CLI_CHOICE, \
+            FIELD(to), 0, 0                                                               \
+    }
+#define TO_LABELS_OPTION                                                                         \
+    {                                                                                            \
+        "to-labels", 0, "FILE",                                                                  \
+            "file for the labels of NPY and IDX (default: x-labels.npy beside x.npy)", CLI_TEXT, \
+            FIELD(to_labels), 0, 0                                                               \
+    }
+#define TO_DELIMITER_OPTION                                                                   \
+    {                                                                                         \
+        "to-delimiter", 0, "C", "separator of the CSV cells that are written", CLI_DELIMITER, \
+            FIELD(to_delimiter), 0, 0                                                         \
+    }
+
+static const cli_option convert_options[] = {
+    TO_OPTION,
+    TO_LABELS_OPTION,
+    TO_DELIMITER_OPTION,
+    {"task", 0, "classify|regress", "whether labels are classes or numbers (default classify)",
+     CLI_CHOICE, FIELD(task), 0, 0},
+};
+
+static const cli_option synth_options[] = {
+    {"rows", 'n', "N", "rows to make", CLI_WHOLE, FIELD(rows), 1, 1e15},
+    {"param", 'p', "KEY=VALUE",
+     "a parameter of the generator, may be repeated; limn synth NAME lists them", CLI_PARAM, 0, 0,
+     0},
+    {"output", 'o', "DATA", "file to write, - for standard output", CLI_TEXT, FIELD(output), 0, 0},
+    TO_OPTION,
+    TO_LABELS_OPTION,
+    TO_DELIMITER_OPTION,
+};
+
 static const cli_option json_options[] = {
     {"json", 0, NULL, "print one JSON object", CLI_FLAG, FIELD(json), 0, 0},
+};
+
+static const cli_option help_options[] = {
+    {"as", 0, "text|man|markdown|bash|zsh",
+     "print text, a manual page, Markdown, or the completion script of a shell (default text)",
+     CLI_CHOICE, FIELD(help_as), 0, 0},
 };
 
 static const cli_group common_group = GROUP("Common options", common_options);
@@ -93,14 +174,27 @@ static const cli_group train_group = GROUP("Options", train_options);
 static const cli_group predict_group = GROUP("Options", predict_options);
 static const cli_group eval_group = GROUP("Options", eval_options);
 static const cli_group search_group = GROUP("Options", search_options);
+static const cli_group convert_group = GROUP("Options", convert_options);
+static const cli_group synth_group = GROUP("Options", synth_options);
+static const cli_group table_group = GROUP("Categories and missing cells", table_options);
+static const cli_group weight_group = GROUP("Weights", weight_options);
+static const cli_group match_group = GROUP("Categories", match_options);
 static const cli_group json_group = GROUP("Options", json_options);
+static const cli_group help_group = GROUP("Options", help_options);
 
-static const cli_group *const train_groups[] = {&train_group, &data_group, &common_group};
-static const cli_group *const predict_groups[] = {&predict_group, &data_group, &common_group};
-static const cli_group *const eval_groups[] = {&eval_group, &data_group, &common_group};
-static const cli_group *const search_groups[] = {&search_group, &data_group, &common_group};
+static const cli_group *const train_groups[] = {&train_group, &data_group, &table_group,
+                                                &weight_group, &common_group};
+static const cli_group *const predict_groups[] = {&predict_group, &data_group, &match_group,
+                                                  &common_group};
+static const cli_group *const eval_groups[] = {&eval_group, &data_group, &match_group,
+                                               &common_group};
+static const cli_group *const search_groups[] = {&search_group, &data_group, &match_group,
+                                                 &common_group};
+static const cli_group *const convert_groups[] = {&convert_group, &data_group, &table_group,
+                                                  &common_group};
+static const cli_group *const synth_groups[] = {&synth_group, &common_group};
 static const cli_group *const json_groups[] = {&json_group, &brief_group};
-static const cli_group *const help_groups[] = {&brief_group};
+static const cli_group *const help_groups[] = {&help_group, &brief_group};
 
 /* ---- examples ---- */
 
@@ -119,11 +213,23 @@ static const char *const search_examples[] = {
     "limn train points.csv --task search -m knn -o points.limn",
     "limn search points.limn queries.csv -k 10",
     "limn search points.limn queries.csv -k 10 --no-label -o neighbours.csv", NULL};
+static const char *const convert_examples[] = {
+    "limn convert letter.libsvm.gz letter.csv", "limn convert table.csv table.npy",
+    "limn convert train-images-idx3-ubyte.gz train.libsvm",
+    "zcat letter.libsvm.gz | limn convert - - --to csv | head", NULL};
+static const char *const synth_examples[] = {
+    "limn synth", "limn synth mixture -n 10000 -p classes=5 -o mixture.csv",
+    "limn synth friedman -n 1000 --seed 7 -o - | head", NULL};
 static const char *const info_examples[] = {"limn info iris.limn",
                                             "limn info iris.limn --json | jq .params", NULL};
 static const char *const methods_examples[] = {"limn methods", "limn methods knn",
                                                "limn methods --json", NULL};
-static const char *const help_examples[] = {"limn help", "limn help train", NULL};
+static const char *const help_examples[] = {"limn help",
+                                            "limn help train",
+                                            "limn help knn",
+                                            "limn help train --as man > limn-train.1",
+                                            "source <(limn help --as bash)",
+                                            NULL};
 
 /* ---- verbs ---- */
 
@@ -174,6 +280,28 @@ const cli_verb cli_verbs[] = {
      .max_positionals = 2,
      .default_threads = 1,
      .run = cmd_search},
+    {.name = "convert",
+     .usage = "IN OUT [--to FORMAT] [options]",
+     .summary = "write data in another format",
+     .details = "The kind of OUT is told by its extension (.csv .tsv .libsvm .svm .npy .idx .arff, "
+                "with .gz compressed) or by --to. Values and labels stay the same; categories "
+                "become one column each where the format has none (LIBSVM, NPY, IDX).",
+     .examples = convert_examples,
+     GROUPS(convert_groups),
+     .min_positionals = 2,
+     .max_positionals = 2,
+     .default_threads = 1,
+     .run = cmd_convert},
+    {.name = "synth",
+     .usage = "[NAME -n N [-p KEY=VALUE]... -o DATA] [options]",
+     .summary = "make a synthetic data set",
+     .details = "Without a NAME, lists the generators. The same seed gives the same rows; a longer "
+                "set begins with the rows of a shorter one.",
+     .examples = synth_examples,
+     GROUPS(synth_groups),
+     .max_positionals = 1,
+     .default_threads = 1,
+     .run = cmd_synth},
     {.name = "info",
      .usage = "MODEL [--json]",
      .summary = "say what a model file holds",
@@ -192,8 +320,10 @@ const cli_verb cli_verbs[] = {
      .default_threads = 1,
      .run = cmd_methods},
     {.name = "help",
-     .usage = "[VERB]",
-     .summary = "explain a verb",
+     .usage = "[VERB|METHOD|GENERATOR] [--as FORMAT]",
+     .summary = "explain a verb, a method or a generator",
+     .details = "Manual pages are made for verbs, completion scripts for the whole command. A name "
+                "that is both a verb and something else means the verb.",
      .examples = help_examples,
      GROUPS(help_groups),
      .max_positionals = 1,

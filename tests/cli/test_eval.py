@@ -9,7 +9,7 @@ import pytest
 from table import NAMES, blobs, distance2, nearest
 
 KEYS = {"method", "n", "accuracy", "error", "uc", "balanced_accuracy", "log_loss", "brier",
-        "confusion", "labels", "latency_us_p50", "latency_us_p99", "batch_rows_per_s",
+        "recall_at_k", "k", "confusion", "labels", "latency_us_p50", "latency_us_p99", "batch_rows_per_s",
         "touched_vectors", "touched_bytes", "model_bytes", "ece", "mae", "rmse", "r2"}
 
 
@@ -186,8 +186,26 @@ def test_search_for_more_rows_than_there_are_gives_all(limn, model, tmp_path, te
     assert {row for query, _, row, _ in found if query == 59} == set(range(90))
 
 
-def test_predict_and_eval_of_a_search_model_point_to_search(fails, limn, tmp_path, train_table):
+def test_predict_of_a_search_model_points_to_search(fails, limn, tmp_path, train_table):
     train_table.csv(tmp_path / "p.csv", labels=False)
     limn("train", "p.csv", "--task", "search", "--no-label", "-m", "knn", "-o", "p.limn")
     assert "limn search" in fails(2, "predict", "p.limn", "p.csv")
-    assert "limn search" in fails(2, "eval", "p.limn", "p.csv")
+
+
+@pytest.mark.parametrize("metric", ["l2", "l1", "cosine"])
+def test_eval_of_a_search_model_gives_recall(limn, tmp_path, train_table, test_table, metric):
+    train_table.csv(tmp_path / "p.csv", labels=False)
+    test_table.csv(tmp_path / "q.csv", labels=False)
+    limn("train", "p.csv", "--task", "search", "--no-label", "-m", "knn", "-p",
+         f"metric={metric}", "--scale", "zscore", "-o", "p.limn")
+    result = json.loads(limn("eval", "p.limn", "q.csv", "--no-label", "-k", "7", "--no-speed",
+                             "--json").stdout)
+    assert set(result) == KEYS
+    assert (result["recall_at_k"], result["k"]) == (1, 7)
+    assert result["accuracy"] is None and result["confusion"] is None
+    words = limn("eval", "p.limn", "q.csv", "--no-label").stdout
+    assert "recall at 10" in words and "100.00 %" in words and "latency" in words
+
+
+def test_neighbours_belong_to_search_models(fails, model, test_csv):
+    assert "-k" in fails(2, "eval", model, test_csv, "-k", "3")

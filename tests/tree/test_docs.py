@@ -2,11 +2,14 @@
 import glob
 import os
 import re
+import shutil
 import subprocess
+import sys
 
 import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BINARY = os.path.abspath(os.environ.get("LIMN_BIN", os.path.join(ROOT, "build", "limn")))
 PAGES = ["README.md", *sorted(os.path.relpath(p, ROOT)
                               for p in glob.glob(os.path.join(ROOT, "docs", "**", "*.md"),
                                                  recursive=True))]
@@ -20,10 +23,9 @@ def blocks(page):
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)])
 def test_examples_of_the_page_run(page, tmp_path):
-    binary = os.path.abspath(os.environ.get("LIMN_BIN", os.path.join(ROOT, "build", "limn")))
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()
-    os.symlink(binary, bin_folder / "limn")
+    os.symlink(BINARY, bin_folder / "limn")
     os.symlink(os.path.join(ROOT, "examples"), tmp_path / "examples")
     env = dict(os.environ, PATH=f"{bin_folder}:{os.environ['PATH']}")
     for block in blocks(page):
@@ -36,13 +38,33 @@ def test_there_are_examples():
     assert blocks("README.md") and blocks("docs/methods/knn.md")
 
 
-@pytest.mark.parametrize("method", ["knn", "lda"])
-def test_the_parameter_table_is_what_the_program_says(method):
-    binary = os.environ.get("LIMN_BIN", os.path.join(ROOT, "build", "limn"))
-    said = subprocess.run([binary, "methods", method], text=True, capture_output=True,
-                          check=True).stdout
-    with open(os.path.join(ROOT, "docs", "methods", method + ".md"), encoding="utf-8") as file:
-        rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", file.read(), re.M)
-    assert rows
-    for key, default in rows:
-        assert re.search(rf"^\s*{key}={re.escape(default)}$", said, re.M), (key, default, said)
+def docs(root, *options):
+    return subprocess.run([sys.executable, os.path.join(root, "scripts", "docs.py"), BINARY,
+                           *options], text=True, capture_output=True)
+
+
+def test_generated_parts_are_what_the_program_says():
+    done = docs(ROOT, "--check")
+    assert done.returncode == 0, done.stdout + done.stderr + "\nmake docs writes them"
+
+
+def test_a_stale_part_is_found_and_written_anew(tmp_path):
+    for folder in ("docs", "scripts"):
+        shutil.copytree(os.path.join(ROOT, folder), tmp_path / folder)
+    page = tmp_path / "docs" / "methods" / "knn.md"
+    fresh = page.read_text()
+    stale = fresh.replace("| `k` | 5 |", "| `k` | 6 |")
+    page.write_text(stale)
+    done = docs(tmp_path, "--check")
+    assert done.returncode == 1 and "\n-| `k` | 6 |" in done.stdout
+    assert page.read_text() == stale != fresh
+    assert docs(tmp_path).returncode == 0
+    assert page.read_text() == fresh
+
+
+def test_a_method_without_its_table_is_found(tmp_path):
+    for folder in ("docs", "scripts"):
+        shutil.copytree(os.path.join(ROOT, folder), tmp_path / folder)
+    (tmp_path / "docs" / "methods" / "lda.md").write_text("# lda\n")
+    done = docs(tmp_path, "--check")
+    assert done.returncode == 1 and "docs/methods/lda.md: <!-- params: lda -->" in done.stdout

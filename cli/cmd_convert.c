@@ -1,0 +1,65 @@
+/* cmd_convert.c: limn convert IN OUT: data in another format. */
+#include "cli.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_standard(const char *path) {
+    return strcmp(path, "-") == 0;
+}
+
+static int check_usage(const cli_args *args) {
+    bool binary = args->to == LIMN_FORMAT_NPY || args->to == LIMN_FORMAT_IDX;
+    if (binary && is_standard(args->positionals[1]) && isatty(STDOUT_FILENO))
+        return cli_fail(EXIT_USAGE,
+                        "%s is binary and standard output is a terminal; name a file "
+                        "or use a pipe",
+                        limn_format_name((limn_format)args->to));
+    return EXIT_DONE;
+}
+
+static void print_summary(const cli_args *args, const limn_convert_info *info) {
+    const char *out = args->positionals[1];
+    FILE *file = is_standard(out) ? stderr : stdout;
+    fprintf(file, "%s: %" PRIu64 " row%s, %zu feature%s, %s",
+            is_standard(out) ? "standard output" : out, info->rows, info->rows == 1 ? "" : "s",
+            info->features, info->features == 1 ? "" : "s", limn_format_name(info->to));
+    if (info->from != LIMN_FORMAT_AUTO)
+        fprintf(file, " (from %s)", limn_format_name(info->from));
+    fputc('\n', file);
+}
+
+static int run(cli_session *session, const cli_args *args) {
+    const char *from = args->positionals[0], *to = args->positionals[1];
+    limn_read_options reading;
+    limn_write_options writing;
+    limn_convert_info info;
+    cli_read_options(args, (limn_task)args->task, &reading);
+    limn_write_options_init(&writing);
+    writing.format = (limn_format)args->to;
+    writing.delimiter = args->to_delimiter;
+    writing.label_file = args->to_labels;
+    session->progress.file = from;
+    session->to_stdout = is_standard(to);
+    /* Rows and a progress line on the same terminal would mix. */
+    if (session->to_stdout && isatty(STDOUT_FILENO))
+        session->progress.enabled = false;
+    int code =
+        cli_check(session, limn_convert(session->context, from, &reading, to, &writing, &info));
+    cli_progress_clear(&session->progress);
+    if (!code && !args->quiet)
+        print_summary(args, &info);
+    return code;
+}
+
+int cmd_convert(const cli_args *args) {
+    cli_session session;
+    int code = check_usage(args);
+    if (code)
+        return code;
+    code = cli_session_open(&session, args);
+    code = code ? code : run(&session, args);
+    cli_session_close(&session);
+    return code;
+}

@@ -1,0 +1,658 @@
+/* array.c: rows out of an array of numbers, whatever its header looks like.
+ *
+ * Rows in C order are converted straight out of the text window, as many at a time as are there:
+ * one loop over the elements, one over the floats that looks for what is not finite. Only then each
+ * value of a row is looked at by itself.
+ *
+ * In Fortran order a row is spread over the whole file, so all of it is read at opening, and rows
+ * are made in tiles: some rows of raw elements in C order, which then go the same way.
+ *
+ * Labels stand in a column of the array, or in a file of their own that is read along with it. */
+#include "data/array.h"
+
+#include "data/columns.h"
+#include "data/write.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    TILE_BYTES = 1 << 18,
+    TILE_ROWS = 16,          /* at least, so that a cache line of a column is used more than once */
+    WIDE_ROW_BYTES = 3 << 16 /* a longer row makes the text window grow */
+};
+static const double WIDE_ROW_SHARE = 8.0 / 3; /* of its length, to that at most */
+
+/* Columns of the array that become features side by side. */
+typedef struct run {
+    size_t first, count, feature;
+} run;
+
+typedef struct state {
+    lm_array array;
+    size_t rows, next; /* next: the number of the row at text.begin or in the tile */
+    size_t width, row_bytes;
+    size_t label_column, weight_column; /* to be read; LM_NO_COLUMN: none */
+    lm_decoder *decode;
+    run runs[3];
+    size_t run_count;
+    lm_buffer payload; /* Fortran order: all elements */
+    unsigned char *tile;
+    size_t tile_first, tile_rows, tile_capacity; /* rows */
+    lm_array labels;
+    lm_text label_text; /* its source is NULL when there is no label file */
+    lm_buffer label_scratch;
+} state;
+
+static state *state_of(const limn_reader *r) {
+    return r->state;
+}
+
+/* ---- labels ---- */
+
+/* The text at p, into label_scratch. */
+static limn_status text_label(limn_reader *r, state *s, const unsigned char *p) {
+    lm_string_result result = lm_element_string(&s->labels, p, &s->label_scratch);
+    if (result == LM_STRING_DONE)
+        return LIMN_OK;
+    if (result == LM_STRING_MEMORY)
+        return lm_fail_memory(r->ctx);
+    return lm_fail(r->ctx, LIMN_E_DATA, "%s: row %zu: the label holds %s; correct it",
+                   lm_source_name(s->label_text.source), s->next + 1,
+                   result == LM_STRING_ZERO ? "a zero inside its text"
+                                            : "what is no character of Unicode");
+}
+
+static limn_status fill_text(const lm_array_file *file) {
+    return file->reader ? lm_reader_fill(file->reader) : lm_text_fill(file->ctx, file->text);
+}
+
+/* The label of row s->next stands at the start of the window of the label file afterwards. */
+static limn_status await_label(limn_reader *r, state *s) {
+    lm_text *t = &s->label_text;
+    while (t->end - t->begin < s->labels.size) {
+        if (t->eof)
+            return lm_fail(r->ctx, LIMN_E_DATA,
+                           "%s: the file ends after %zu of %zu labels; copy or save it again",
+                           lm_source_name(t->source), s->next, s->rows);
+        limn_status status = lm_text_fill(r->ctx, t);
+        if (status != LIMN_OK)
+            return status;
+    }
+    return LIMN_OK;
+}
+
+static limn_status put_label(limn_reader *r, state *s, const unsigned char *row, lm_sink *sink) {
+    lm_place place = {s->next + 1, 0, NULL};
+    const lm_array *array = &s->array;
+    const unsigned char *p = NULL;
+    char text[32];
+    if (s->label_column != LM_NO_COLUMN) {
+        place.column = s->label_column + 1;
+        p = row + s->label_column * array->size;
+    } else {
+        limn_status status = await_label(r, s);
+        if (status != LIMN_OK)
+            return status;
+        array = &s->labels;
+        p = (const unsigned char *)s->label_text.data + s->label_text.begin;
+    }
+    if (array->element < LM_BYTES)
+        return lm_reader_label(r, &place, text, lm_element_text(array, p, text), sink);
+    limn_status status = text_label(r, s, p);
+    if (status != LIMN_OK)
+        return status;
+    return lm_reader_label(r, &place, (const char *)s->label_scratch.data, s->label_scratch.size,
+                           sink);
+}
+
+/* ---- rows ---- */
+
+static bool all_finite(const float *x, size_t count) {
+    uint32_t special = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, x + i, sizeof bits);
+        special |= (bits & 0x7f800000) == 0x7f800000;
+    }
+    return !special;
+}
+
+/* Of a feature in C order: how many columns stand in front of it in Fortran order. */
+static size_t fortran_column(const lm_array *array, size_t feature) {
+    size_t column = 0;
+    for (size_t k = array->dims - 1; k > 0; k--) {
+        column = column * array->shape[k] + feature % array->shape[k];
+        feature /= array->shape[k];
+    }
+    return column;
+}
+
+#define COPY_COLUMN(bytes)                    \
+    for (size_t i = 0; i < s->tile_rows; i++) \
+    memcpy(to + i * s->row_bytes, from + i * (size_t)(bytes), (bytes))
+
+/* The rows from s->next on, as they would stand in C order. */
+static void fill_tile(state *s) {
+    size_t left = s->rows - s->next, size = s->array.size;
+    s->tile_first = s->next;
+    s->tile_rows = left < s->tile_capacity ? left : s->tile_capacity;
+    for (size_t j = 0; j < s->width; j++) {
+        size_t column = fortran_column(&s->array, j);
+        const unsigned char *from = s->payload.data + (column * s->rows + s->next) * size;
+        unsigned char *to = s->tile + j * size;
+        switch (size) {
+        case 1:
+            COPY_COLUMN(1);
+            break;
+        case 2:
+            COPY_COLUMN(2);
+            break;
+        case 4:
+            COPY_COLUMN(4);
+            break;
+        default:
+            COPY_COLUMN(8);
+        }
+    }
+}
+
+/* How many rows stand at *bytes. */
+static size_t rows_at_hand(state *s, const lm_text *t, const unsigned char **bytes) {
+    if (s->array.fortran) {
+        if (s->next == s->tile_first + s->tile_rows)
+            fill_tile(s);
+        *bytes = s->tile + (s->next - s->tile_first) * s->row_bytes;
+        return s->tile_first + s->tile_rows - s->next;
+    }
+    size_t left = s->rows - s->next, held = (t->end - t->begin) / s->row_bytes;
+    *bytes = (const unsigned char *)t->data + t->begin;
+    return held < left ? held : left;
+}
+
+static limn_status put_weight(limn_reader *r, state *s, const unsigned char *row, lm_sink *sink) {
+    lm_place place = {s->next + 1, s->weight_column + 1, NULL};
+    const unsigned char *p = row + s->weight_column * s->array.size;
+    char text[32];
+    double weight = lm_element_number(&s->array, p);
+    if (isfinite(weight) && weight >= 0) {
+        sink->weight[sink->n] = weight;
+        return LIMN_OK;
+    }
+    return lm_reader_weight(r, &place, text, lm_element_text(&s->array, p, text), sink);
+}
+
+/* What is not finite in row sink->n: missing, or an error. */
+static limn_status look_closer(limn_reader *r, state *s, const unsigned char *row, lm_sink *sink) {
+    limn_status status = LIMN_OK;
+    const float *x = sink->x + sink->n * sink->stride;
+    for (size_t k = 0; k < s->run_count; k++)
+        for (size_t i = 0; i < s->runs[k].count && status == LIMN_OK; i++) {
+            size_t column = s->runs[k].first + i, feature = s->runs[k].feature + i;
+            lm_place place = {s->next + 1, column + 1, NULL};
+            if (!isfinite(x[feature]))
+                status = lm_reader_number(
+                    r, &place, feature, lm_element_number(&s->array, row + column * s->array.size),
+                    sink);
+        }
+    return status;
+}
+
+/* Label, weight and the end of row sink->n, whose features are there. */
+static limn_status finish_row(limn_reader *r, state *s, const unsigned char *row, lm_sink *sink) {
+    limn_status status = LIMN_OK;
+    if (r->has_label)
+        status = put_label(r, s, row, sink);
+    if (status == LIMN_OK && s->weight_column != LM_NO_COLUMN)
+        status = put_weight(r, s, row, sink);
+    if (status != LIMN_OK)
+        return status;
+    lm_reader_accept(r, sink);
+    s->next++;
+    if (!s->array.fortran)
+        r->text.begin += s->row_bytes;
+    if (s->label_text.source)
+        s->label_text.begin += s->labels.size;
+    return LIMN_OK;
+}
+
+static limn_status put_row(limn_reader *r, state *s, const unsigned char *row, lm_sink *sink) {
+    float *x = sink->x + sink->n * sink->stride;
+    limn_status status = LIMN_OK;
+    sink->missing = 0;
+    for (size_t k = 0; k < s->run_count; k++)
+        s->decode(row + s->runs[k].first * s->array.size, s->runs[k].count, x + s->runs[k].feature);
+    if (!all_finite(x, r->schema.features))
+        status = look_closer(r, s, row, sink);
+    return status == LIMN_OK ? finish_row(r, s, row, sink) : status;
+}
+
+/* count rows at p, which the sink has room for. */
+static limn_status put_rows(limn_reader *r, state *s, const unsigned char *p, size_t count,
+                            lm_sink *sink) {
+    float *x = sink->x + sink->n * sink->stride;
+    bool clean = s->run_count == 1 && s->runs[0].count == s->width && s->width == sink->stride;
+    if (clean) {
+        s->decode(p, count * s->width, x);
+        clean = all_finite(x, count * s->width);
+    }
+    limn_status status = LIMN_OK;
+    for (size_t i = 0; i < count && status == LIMN_OK; i++, p += s->row_bytes)
+        status = clean ? finish_row(r, s, p, sink) : put_row(r, s, p, sink);
+    return status;
+}
+
+/* Behind the last row nothing may stand, in neither file. */
+static limn_status check_end(limn_reader *r, state *s) {
+    lm_text *labels = &s->label_text;
+    if (r->text.begin < r->text.end)
+        return lm_fail(r->ctx, LIMN_E_DATA,
+                       "%s: there is more in the file behind its %zu rows; save one array a file",
+                       lm_reader_name(r), s->rows);
+    limn_status status = LIMN_OK;
+    while (labels->source && status == LIMN_OK && labels->begin == labels->end && !labels->eof)
+        status = lm_text_fill(r->ctx, labels);
+    if (status == LIMN_OK && labels->begin < labels->end)
+        return lm_fail(r->ctx, LIMN_E_DATA,
+                       "%s: there is more in the file behind its %zu labels; save one array a file",
+                       lm_source_name(labels->source), s->rows);
+    return status;
+}
+
+limn_status lm_array_rows(limn_reader *r, lm_sink *sink) {
+    state *s = state_of(r);
+    lm_text *t = &r->text;
+    size_t before = sink->n;
+    while (sink->n < sink->capacity && s->next < s->rows) {
+        const unsigned char *p;
+        size_t count = rows_at_hand(s, t, &p);
+        if (!count)
+            break;
+        if (count > sink->capacity - sink->n)
+            count = sink->capacity - sink->n;
+        limn_status status = put_rows(r, s, p, count, sink);
+        if (status != LIMN_OK)
+            return status == LIMN_E_DATA && sink->n > before ? LIMN_OK : status;
+    }
+    if (sink->n > before || sink->n == sink->capacity)
+        return LIMN_OK;
+    if (s->next == s->rows)
+        return check_end(r, s);
+    if (t->eof)
+        return lm_fail(r->ctx, LIMN_E_DATA,
+                       "%s: the file ends after %zu of %zu rows; copy or save it again",
+                       lm_reader_name(r), s->next, s->rows);
+    return LIMN_OK;
+}
+
+bool lm_array_complete(limn_reader *r) {
+    state *s = state_of(r);
+    size_t held = r->text.end - r->text.begin;
+    return s->next < s->rows ? held >= s->row_bytes : held > 0;
+}
+
+/* ---- sizes ---- */
+
+static const char *size_text(double bytes, char *out, size_t size) {
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+    size_t unit = 0;
+    while (bytes >= 999.5 && unit + 1 < LM_COUNT(units)) {
+        bytes /= 1000.0;
+        unit++;
+    }
+    double tenths = unit && bytes < 99.95 ? round(bytes * 10) : round(bytes) * 10;
+    if (tenths > 1e16)
+        snprintf(out, size, "more than %s", "10^15 EB");
+    else if (unit && bytes < 99.95)
+        snprintf(out, size, "%llu.%u %s", (unsigned long long)tenths / 10,
+                 (unsigned)((unsigned long long)tenths % 10), units[unit]);
+    else
+        snprintf(out, size, "%llu %s", (unsigned long long)tenths / 10, units[unit]);
+    return out;
+}
+
+static limn_status too_large(limn_context *ctx, const char *file, double bytes) {
+    char need[32], limit[32];
+    return lm_fail(ctx, LIMN_E_DATA,
+                   "%s: the data would need %s of memory, but the limit is %s; use fewer rows or "
+                   "features",
+                   file, size_text(bytes, need, sizeof need),
+                   size_text((double)ctx->memory_limit, limit, sizeof limit));
+}
+
+/* In doubles, for no product of sizes is too large for them. */
+static double held_bytes(const limn_reader *r, const state *s) {
+    double row = (double)s->row_bytes, need = (double)r->schema.features * sizeof(float);
+    if (s->array.fortran)
+        return need + row * (double)s->rows + row * (double)s->tile_capacity;
+    return s->row_bytes > WIDE_ROW_BYTES ? need + row * WIDE_ROW_SHARE : need;
+}
+
+double lm_array_bytes_needed(const limn_reader *r) {
+    const state *s = state_of(r);
+    double row = (double)r->schema.features * sizeof(float);
+    if (r->has_label)
+        row += r->schema.task == LIMN_CLASSIFY ? sizeof(int32_t) : sizeof(double);
+    if (r->has_weight)
+        row += sizeof(double);
+    double need = row * (double)s->rows, held = held_bytes(r, s);
+    return s->array.fortran ? need + held : need > held ? need : held;
+}
+
+static limn_status count_columns(limn_reader *r, state *s) {
+    const lm_array *a = &s->array;
+    double bytes = (double)a->size;
+    bool fits = true;
+    s->rows = a->shape[0];
+    s->width = 1;
+    if (!s->rows)
+        return lm_fail(r->ctx, LIMN_E_DATA, "%s: no rows", lm_reader_name(r));
+    for (size_t k = 1; k < a->dims; k++) {
+        bytes *= (double)a->shape[k];
+        fits = lm_mul(s->width, a->shape[k], &s->width) && fits;
+    }
+    fits = lm_mul(s->width, a->size, &s->row_bytes) && fits;
+    if (bytes == 0)
+        return lm_fail(r->ctx, LIMN_E_DATA,
+                       "%s: the rows have no features; save an array with columns",
+                       lm_reader_name(r));
+    return fits ? LIMN_OK : too_large(r->ctx, lm_reader_name(r), bytes);
+}
+
+/* ---- which column is what ---- */
+
+static limn_status explicit_column(limn_reader *r, size_t count, const char *what, const char *text,
+                                   size_t *column) {
+    char shown[48];
+    *column = lm_columns_find(NULL, count, text, strlen(text));
+    if (*column != LM_NO_COLUMN)
+        return LIMN_OK;
+    if (text[strspn(text, "0123456789")] == '\0')
+        return lm_fail(r->ctx, LIMN_E_DATA, "%s: the %s should be column %.20s, but there %s %zu",
+                       lm_reader_name(r), what, text, count == 1 ? "is only" : "are", count);
+    return lm_fail(r->ctx, LIMN_E_DATA,
+                   "%s: no column is named '%s', for an array has no names; give the number of "
+                   "the %s's column, first or last",
+                   lm_reader_name(r), lm_quote(text, strlen(text), shown), what);
+}
+
+/* The columns that are no features when the file decides. */
+static limn_status choose_columns(limn_reader *r, size_t width, size_t *label, size_t *weight) {
+    const limn_read_options *o = &r->options;
+    lm_schema *schema = &r->schema;
+    limn_status status = LIMN_OK;
+    if (o->categorical)
+        return lm_fail(r->ctx, LIMN_E_USAGE,
+                       "%s: an array holds numbers only; convert it to CSV to have categorical "
+                       "columns",
+                       lm_reader_name(r));
+    if (o->label)
+        status = explicit_column(r, width, "label", o->label, label);
+    if (status == LIMN_OK && o->weights)
+        status = explicit_column(r, width, "weight", o->weights, weight);
+    if (status != LIMN_OK)
+        return status;
+    if (*weight != LM_NO_COLUMN && *weight == *label)
+        return lm_fail(r->ctx, LIMN_E_DATA,
+                       "%s: column %zu cannot be both the label and the weights; name another",
+                       lm_reader_name(r), *weight + 1);
+    schema->columns = width - (*label != LM_NO_COLUMN) - (*weight != LM_NO_COLUMN);
+    schema->features = schema->columns;
+    schema->label_column = *label;
+    schema->weight_column = *weight;
+    if (!schema->features)
+        return lm_fail(r->ctx, LIMN_E_DATA,
+                       "%s: no column is left for features; save them beside the label",
+                       lm_reader_name(r));
+    r->has_weight = *weight != LM_NO_COLUMN;
+    return LIMN_OK;
+}
+
+static limn_status wrong_count(limn_reader *r, size_t width) {
+    size_t d = r->match->features;
+    const char *file = lm_reader_name(r), *plural = width == 1 ? "" : "s";
+    if (r->options.no_label || r->options.label_file)
+        return lm_fail(r->ctx, LIMN_E_DATA, "%s: %zu column%s, but the model has %zu feature%s",
+                       file, width, plural, d, d == 1 ? "" : "s");
+    if (r->options.label)
+        return lm_fail(r->ctx, LIMN_E_DATA,
+                       "%s: %zu column%s, but the model has %zu feature%s, which with the label "
+                       "makes %zu",
+                       file, width, plural, d, d == 1 ? "" : "s", d + 1);
+    return lm_fail(r->ctx, LIMN_E_DATA,
+                   "%s: %zu column%s, but the model has %zu feature%s: %zu columns without a label "
+                   "or %zu with one are expected",
+                   file, width, plural, d, d == 1 ? "" : "s", d, d + 1);
+}
+
+/* The same with match: label and weights stand where they stood in training; the weights, which
+ * nobody wants here, may have been left out. */
+static limn_status match_columns(limn_reader *r, size_t width, size_t *label, size_t *weight) {
+    const lm_schema *match = r->match;
+    const limn_read_options *o = &r->options;
+    bool weights = match->weight_column != LM_NO_COLUMN && width == match->features + 2;
+    bool with_label = width - weights == match->features + 1 && !o->no_label && !o->label_file;
+    if (!with_label && (width - weights != match->features || o->label))
+        return wrong_count(r, width);
+    if (weights)
+        *weight = match->weight_column < width ? match->weight_column : width - 1;
+    if (!with_label)
+        return LIMN_OK;
+    if (o->label)
+        return explicit_column(r, width, "label", o->label, label);
+    *label = match->label_column;
+    if (!weights && match->weight_column < *label && *label != LM_NO_COLUMN)
+        --*label;
+    if (*label >= width || *label == *weight)
+        *label = *weight == width - 1 ? width - 2 : width - 1;
+    return LIMN_OK;
+}
+
+static void add_run(state *s, size_t first, size_t end) {
+    size_t feature = 0;
+    if (s->run_count) {
+        const run *last = &s->runs[s->run_count - 1];
+        feature = last->feature + last->count;
+    }
+    if (first < end)
+        s->runs[s->run_count++] = (run){first, end - first, feature};
+}
+
+static limn_status resolve(limn_reader *r, state *s) {
+    size_t label = LM_NO_COLUMN, weight = LM_NO_COLUMN;
+    const limn_read_options *o = &r->options;
+    if (o->label_file && (o->label || o->no_label))
+        return lm_fail(r->ctx, LIMN_E_USAGE,
+                       "%s: a label file is given, but so is %s; leave one of them out",
+                       lm_reader_name(r), o->label ? "the label's column" : "that there is none");
+    limn_status status = r->match ? match_columns(r, s->width, &label, &weight)
+                                  : choose_columns(r, s->width, &label, &weight);
+    if (status != LIMN_OK)
+        return status;
+    if (label != LM_NO_COLUMN && lm_label_wanted(o, r->schema.task)) {
+        r->has_label = true;
+        s->label_column = label;
+    }
+    if (r->has_weight)
+        s->weight_column = weight;
+    size_t low = label < weight ? label : weight, high = label < weight ? weight : label;
+    add_run(s, 0, low < s->width ? low : s->width);
+    if (low < s->width)
+        add_run(s, low + 1, high < s->width ? high : s->width);
+    if (high < s->width)
+        add_run(s, high + 1, s->width);
+    return LIMN_OK;
+}
+
+/* ---- the label file ---- */
+
+static limn_status label_header(limn_reader *r, state *s) {
+    lm_text *t = &s->label_text;
+    lm_array_file file = {r->ctx, NULL, t};
+    limn_status status = LIMN_OK;
+    while (status == LIMN_OK &&
+           (lm_npy_guess(t) == LM_GUESS_UNSURE || lm_idx_guess(t) == LM_GUESS_UNSURE))
+        status = lm_text_fill(r->ctx, t);
+    if (status != LIMN_OK)
+        return status;
+    if (lm_npy_guess(t) == LM_GUESS_YES)
+        return lm_npy_header(&file, &s->labels);
+    if (lm_idx_guess(t) == LM_GUESS_YES)
+        return lm_idx_header(&file, &s->labels);
+    return lm_fail(r->ctx, LIMN_E_DATA,
+                   "%s: labels of an array must be an NPY or IDX file; save them with numpy.save",
+                   lm_source_name(t->source));
+}
+
+static limn_status check_labels(limn_reader *r, const state *s) {
+    const lm_array *a = &s->labels;
+    const char *name = lm_source_name(s->label_text.source);
+    bool one = a->dims > 0;
+    for (size_t k = 1; k < a->dims; k++)
+        one = one && a->shape[k] == 1;
+    if (!one)
+        return lm_fail(r->ctx, LIMN_E_DATA,
+                       "%s: this is no file of labels, for it has %s number a row; save one "
+                       "dimension, or use --no-label",
+                       name, a->dims ? "more than one" : "no");
+    if (a->shape[0] != s->rows)
+        return lm_fail(r->ctx, LIMN_E_DATA,
+                       "%s: %zu label%s, but %s has %zu row%s; name the labels that belong to it "
+                       "with --label-file, or use --no-label",
+                       name, a->shape[0], a->shape[0] == 1 ? "" : "s", lm_reader_name(r), s->rows,
+                       s->rows == 1 ? "" : "s");
+    double need = (double)a->size * WIDE_ROW_SHARE;
+    if (a->size > WIDE_ROW_BYTES && need > (double)r->ctx->memory_limit)
+        return too_large(r->ctx, name, need);
+    return LIMN_OK;
+}
+
+static limn_status open_labels(limn_reader *r, state *s, const char *path) {
+    lm_source *source;
+    limn_status status = lm_source_open(r->ctx, path, &source);
+    if (status == LIMN_OK)
+        status = lm_text_init(r->ctx, &s->label_text, source);
+    if (status == LIMN_OK)
+        status = label_header(r, s);
+    if (status == LIMN_OK)
+        status = check_labels(r, s);
+    r->has_label = status == LIMN_OK;
+    return status;
+}
+
+static bool is_standard_input(const char *name) {
+    return strcmp(name, "standard input") == 0 || strcmp(name, "-") == 0;
+}
+
+static limn_status find_labels(limn_reader *r, state *s) {
+    const char *name = lm_reader_name(r), *given = r->options.label_file;
+    struct stat info;
+    if (r->has_label || r->options.label || r->options.no_label ||
+        !lm_label_wanted(&r->options, r->schema.task))
+        return LIMN_OK;
+    if (given && is_standard_input(given) && is_standard_input(name))
+        return lm_fail(r->ctx, LIMN_E_USAGE,
+                       "the data and its labels cannot both come from standard input; give one of "
+                       "them as a file");
+    if (given)
+        return open_labels(r, s, given);
+    if (is_standard_input(name))
+        return LIMN_OK;
+    char *companion = lm_companion_name(&r->mem, name);
+    if (!companion)
+        return lm_fail_memory(r->ctx);
+    limn_status status = LIMN_OK;
+    if (stat(companion, &info) == 0 && S_ISREG(info.st_mode))
+        status = open_labels(r, s, companion);
+    lm_free(&r->mem, companion);
+    return status;
+}
+
+/* ---- opening ---- */
+
+limn_status lm_array_await(const lm_array_file *file, size_t bytes) {
+    lm_text *t = file->text;
+    while (t->end - t->begin < bytes) {
+        if (t->eof)
+            return lm_fail(file->ctx, LIMN_E_DATA,
+                           "%s: the file ends inside its header; copy or save it again",
+                           lm_source_name(t->source));
+        limn_status status = fill_text(file);
+        if (status != LIMN_OK)
+            return status;
+    }
+    return LIMN_OK;
+}
+
+/* Takes memory as the bytes come, not as the header promises them. */
+static limn_status read_payload(limn_reader *r, state *s) {
+    lm_text *t = &r->text;
+    size_t total;
+    if (!lm_mul(s->rows, s->row_bytes, &total))
+        return lm_fail_memory(r->ctx);
+    while (s->payload.size < total) {
+        size_t left = total - s->payload.size, held = t->end - t->begin;
+        size_t count = held < left ? held : left;
+        if (!lm_buffer_append(&s->payload, t->data + t->begin, count))
+            return lm_fail_memory(r->ctx);
+        t->begin += count;
+        if (count == left)
+            break;
+        if (t->eof)
+            return lm_fail(r->ctx, LIMN_E_DATA,
+                           "%s: the file ends after %zu of the %zu values of its %zu rows; copy "
+                           "or save it again",
+                           lm_reader_name(r), s->payload.size / s->array.size,
+                           total / s->array.size, s->rows);
+        limn_status status = lm_reader_fill(r);
+        if (status == LIMN_OK)
+            status = lm_progress(r->ctx, "reading", 0, 0, lm_source_fraction(t->source));
+        if (status != LIMN_OK)
+            return status;
+    }
+    s->tile = lm_alloc(&r->mem, s->tile_capacity, s->row_bytes);
+    return s->tile ? LIMN_OK : lm_fail_memory(r->ctx);
+}
+
+static void size_tile(state *s) {
+    size_t rows = TILE_BYTES / s->row_bytes;
+    rows = rows < TILE_ROWS ? TILE_ROWS : rows;
+    s->tile_capacity = rows < s->rows ? rows : s->rows;
+}
+
+limn_status lm_array_open(limn_reader *r, const lm_array *array) {
+    state *s = lm_alloc_zero(&r->mem, 1, sizeof *s);
+    if (!s)
+        return lm_fail_memory(r->ctx);
+    r->state = s;
+    s->array = *array;
+    s->label_column = s->weight_column = LM_NO_COLUMN;
+    s->payload.mem = s->label_scratch.mem = &r->mem;
+    s->decode = lm_element_decoder(array);
+    limn_status status = count_columns(r, s);
+    if (status == LIMN_OK)
+        status = resolve(r, s);
+    if (status == LIMN_OK)
+        status = find_labels(r, s);
+    if (status != LIMN_OK)
+        return status;
+    if (array->fortran)
+        size_tile(s);
+    if (held_bytes(r, s) > (double)r->ctx->memory_limit)
+        return too_large(r->ctx, lm_reader_name(r), held_bytes(r, s));
+    return array->fortran ? read_payload(r, s) : LIMN_OK;
+}
+
+void lm_array_close(limn_reader *r) {
+    state *s = state_of(r);
+    if (!s)
+        return;
+    lm_buffer_free(&s->payload);
+    lm_buffer_free(&s->label_scratch);
+    lm_free(&r->mem, s->tile);
+    lm_text_free(&r->mem, &s->label_text);
+    lm_free(&r->mem, s);
+    r->state = NULL;
+}
