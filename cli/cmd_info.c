@@ -36,6 +36,12 @@ static void print_names(const char *what, const limn_model *model, size_t count,
     putchar('\n');
 }
 
+/* As many digits as a 32-bit float has: fills are medians of such. */
+static const char *text_float(double value, char *text) {
+    snprintf(text, CLI_NUMBER_BYTES, "%.7g", value);
+    return text;
+}
+
 /* "color: blue, green, red; missing: red", a line for each column that is not plain numbers. */
 static void print_columns(const limn_model *model, const limn_model_info *info) {
     limn_column_info column;
@@ -56,7 +62,7 @@ static void print_columns(const limn_model *model, const limn_model_info *info) 
                 column.categories ? ";" : "",
                 column.categories
                     ? cli_text_name(limn_model_category(model, c, (size_t)column.fill), 20, name)
-                    : cli_text_double(column.fill, number));
+                    : text_float(column.fill, number));
         print_line(shown++ ? "" : "columns", text);
     }
 }

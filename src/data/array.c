@@ -344,17 +344,18 @@ double lm_array_bytes_needed(const limn_reader *r) {
 static limn_status count_columns(limn_reader *r, state *s) {
     const lm_array *a = &s->array;
     double bytes = (double)a->size;
-    bool fits = true;
+    bool fits = true, empty = false;
     s->rows = a->shape[0];
     s->width = 1;
     if (!s->rows)
         return lm_fail(r->ctx, LIMN_E_DATA, "%s: no rows", lm_reader_name(r));
     for (size_t k = 1; k < a->dims; k++) {
         bytes *= (double)a->shape[k];
+        empty = empty || a->shape[k] == 0;
         fits = lm_mul(s->width, a->shape[k], &s->width) && fits;
     }
     fits = lm_mul(s->width, a->size, &s->row_bytes) && fits;
-    if (bytes == 0)
+    if (empty)
         return lm_fail(r->ctx, LIMN_E_DATA,
                        "%s: the rows have no features; save an array with columns",
                        lm_reader_name(r));

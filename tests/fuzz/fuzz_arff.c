@@ -28,10 +28,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.no_label = choice % 8 == 7;
     options.task = (limn_task)(choice / 8 % 3);
     options.weights = other & 1 ? "1" : NULL;
-    options.categorical = choice % 8 == 6 && other < 4 ? "1" : NULL;
+    options.categorical = choice % 8 == 6 ? "1" : NULL;
     options.missing = other & 2 ? LIMN_MISSING_MEDIAN : LIMN_MISSING_ERROR;
-    options.unknown = other & 2 ? LIMN_UNKNOWN_ZERO : LIMN_UNKNOWN_ERROR;
-    options.format = other & 4 ? LIMN_FORMAT_AUTO : LIMN_FORMAT_ARFF;
+    options.unknown = other & 4 ? LIMN_UNKNOWN_ZERO : LIMN_UNKNOWN_ERROR;
+    options.format = LIMN_FORMAT_ARFF;
     fuzz_all_ways(ctx, data + 2, size - 2, data[1] % 32 + 1u, &options,
                   model ? &model->schema : NULL);
     limn_data_free(model);

@@ -16,9 +16,10 @@ PAGES = ["README.md", *sorted(os.path.relpath(p, ROOT)
 
 
 def blocks(page):
-    """The blocks marked ```sh; what else is shown (```text, ```c) is not a command."""
+    """The blocks marked ```sh, each with the ```output block directly behind it, if there is one;
+    what else is shown (```text, ```c) is not a command."""
     with open(os.path.join(ROOT, page), encoding="utf-8") as file:
-        return re.findall(r"^```sh\n(.*?)^```$", file.read(), re.M | re.S)
+        return re.findall(r"^```sh\n(.*?)^```\n(?:```output\n(.*?)^```$)?", file.read(), re.M | re.S)
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)])
@@ -28,10 +29,14 @@ def test_examples_of_the_page_run(page, tmp_path):
     os.symlink(BINARY, bin_folder / "limn")
     os.symlink(os.path.join(ROOT, "examples"), tmp_path / "examples")
     env = dict(os.environ, PATH=f"{bin_folder}:{os.environ['PATH']}")
-    for block in blocks(page):
+    for block, shown in blocks(page):
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=tmp_path, env=env,
-                              text=True, capture_output=True, timeout=120)
-        assert done.returncode in (0, 141), f"{block}\n{done.stdout}\n{done.stderr}"
+                              text=True, timeout=120, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        assert done.returncode in (0, 141), f"{block}\n{done.stdout}"
+        printed = iter(done.stdout.splitlines())
+        for line in shown.splitlines():  # in this order, other lines may stand between
+            assert line in printed, f"{block}\n{done.stdout}\nlacks: {line}"
 
 
 def test_there_are_examples():

@@ -1,0 +1,8 @@
+/* fuzz_idx.c: IDX files as hostile bytes. */
+#include "fuzz_array.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    return fuzz_array(data, size, LIMN_FORMAT_IDX);
+}
