@@ -295,33 +295,6 @@ bool lm_array_complete(limn_reader *r) {
 
 /* ---- sizes ---- */
 
-static const char *size_text(double bytes, char *out, size_t size) {
-    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
-    size_t unit = 0;
-    while (bytes >= 999.5 && unit + 1 < LM_COUNT(units)) {
-        bytes /= 1000.0;
-        unit++;
-    }
-    double tenths = unit && bytes < 99.95 ? round(bytes * 10) : round(bytes) * 10;
-    if (tenths > 1e16)
-        snprintf(out, size, "more than %s", "10^15 EB");
-    else if (unit && bytes < 99.95)
-        snprintf(out, size, "%llu.%u %s", (unsigned long long)tenths / 10,
-                 (unsigned)((unsigned long long)tenths % 10), units[unit]);
-    else
-        snprintf(out, size, "%llu %s", (unsigned long long)tenths / 10, units[unit]);
-    return out;
-}
-
-static limn_status too_large(limn_context *ctx, const char *file, double bytes) {
-    char need[32], limit[32];
-    return lm_fail(ctx, LIMN_E_DATA,
-                   "%s: the data would need %s of memory, but the limit is %s; use fewer rows or "
-                   "features",
-                   file, size_text(bytes, need, sizeof need),
-                   size_text((double)ctx->memory_limit, limit, sizeof limit));
-}
-
 /* In doubles, for no product of sizes is too large for them. */
 static double held_bytes(const limn_reader *r, const state *s) {
     double row = (double)s->row_bytes, need = (double)r->schema.features * sizeof(float);
@@ -359,7 +332,7 @@ static limn_status count_columns(limn_reader *r, state *s) {
         return lm_fail(r->ctx, LIMN_E_DATA,
                        "%s: the rows have no features; save an array with columns",
                        lm_reader_name(r));
-    return fits ? LIMN_OK : too_large(r->ctx, lm_reader_name(r), bytes);
+    return fits ? LIMN_OK : lm_too_large(r->ctx, lm_reader_name(r), "", bytes);
 }
 
 /* ---- which column is what ---- */
@@ -526,7 +499,7 @@ static limn_status check_labels(limn_reader *r, const state *s) {
                        s->rows == 1 ? "" : "s");
     double need = (double)a->size * WIDE_ROW_SHARE;
     if (a->size > WIDE_ROW_BYTES && need > (double)r->ctx->memory_limit)
-        return too_large(r->ctx, name, need);
+        return lm_too_large(r->ctx, name, "", need);
     return LIMN_OK;
 }
 
@@ -642,7 +615,7 @@ limn_status lm_array_open(limn_reader *r, const lm_array *array) {
     if (array->fortran)
         size_tile(s);
     if (held_bytes(r, s) > (double)r->ctx->memory_limit)
-        return too_large(r->ctx, lm_reader_name(r), held_bytes(r, s));
+        return lm_too_large(r->ctx, lm_reader_name(r), "", held_bytes(r, s));
     return array->fortran ? read_payload(r, s) : LIMN_OK;
 }
 

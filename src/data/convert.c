@@ -138,6 +138,7 @@ static limn_status stream(limn_context *ctx, const char *from, const limn_read_o
     if (status != LIMN_OK)
         goto done;
     again.format = survey.format;
+    again.delimiter = survey.delimiter;
     again.header = lm_schema_named(&survey.schema) ? LIMN_HEADER_YES : LIMN_HEADER_NO;
     again.categorical = NULL;
     *info = (limn_convert_info){survey.rows, survey.schema.features, survey.format, info->to};
@@ -194,7 +195,7 @@ static limn_status through_memory(limn_context *ctx, const char *from,
     limn_status status = lm_data_read(ctx, from, reading, NULL, &data);
     if (status != LIMN_OK)
         return status;
-    *info = (limn_convert_info){data->n, data->schema.features, reading->format, info->to};
+    *info = (limn_convert_info){data->n, data->schema.features, data->format, info->to};
     lm_table_shape shape = {&data->schema, data->n, data->label || data->target, all_bytes(data)};
     status = lm_table_open(ctx, to, writing, &shape, &table);
     if (status == LIMN_OK)

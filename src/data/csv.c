@@ -488,6 +488,7 @@ static limn_status find_separator(limn_reader *r) {
     size_t best = count ? pick_separator(r, lines, count) : SEPARATORS;
     csv->blanks = best == SEPARATORS && blanks_separate(r, lines, count);
     csv->delimiter = csv->blanks ? ' ' : separators[best < SEPARATORS ? best : 0];
+    r->options.delimiter = csv->delimiter; /* for a second reading */
     return LIMN_OK;
 }
 

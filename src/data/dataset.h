@@ -67,7 +67,8 @@ static inline bool lm_label_wanted(const limn_read_options *options, limn_task t
 
 struct limn_data {
     limn_allocator mem;
-    lm_schema schema; /* its mem points at the mem above */
+    lm_schema schema;   /* its mem points at the mem above */
+    limn_format format; /* of the file that it came from; AUTO: none */
     size_t n;
     float *x;       /* n x schema.features */
     int32_t *label; /* classify: n, or NULL */

@@ -55,6 +55,11 @@ static limn_status choose_column(limn_reader *r, const char *text, size_t length
 }
 
 limn_status lm_reader_open_columns(limn_reader *r) {
+    if (r->options.categorical && !r->whole)
+        return lm_fail(r->ctx, LIMN_E_USAGE,
+                       "%s: which categories a column has is known at the end of the file only; "
+                       "read it as a whole",
+                       lm_reader_name(r));
     limn_status status = lm_schema_add_columns(r->ctx, &r->schema);
     if (status != LIMN_OK)
         return status;

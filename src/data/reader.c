@@ -4,6 +4,7 @@
  * context's limit, which is checked before it is taken. */
 #include "data/reader_impl.h"
 
+#include "data/array.h"
 #include "data/number.h"
 
 #include <math.h>
@@ -49,21 +50,32 @@ limn_status lm_reader_fail(limn_reader *r, const lm_place *place, const char *fo
 static const char *size_text(double bytes, char *out, size_t size) {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
     size_t unit = 0;
-    while (bytes >= 1000.0 && unit + 1 < LM_COUNT(units)) {
+    while (bytes >= 999.5 && unit + 1 < LM_COUNT(units)) {
         bytes /= 1000.0;
         unit++;
     }
-    snprintf(out, size, unit && bytes < 100.0 ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+    bytes = bytes < 1e15 ? bytes : 1e15;
+    /* By hand, for the decimal separator of printf depends on the locale. */
+    bool tenths = unit && bytes < 99.95;
+    unsigned long long whole = (unsigned long long)round(tenths ? bytes * 10 : bytes);
+    if (tenths)
+        snprintf(out, size, "%llu.%llu %s", whole / 10, whole % 10, units[unit]);
+    else
+        snprintf(out, size, "%llu %s", whole, units[unit]);
     return out;
 }
 
-static limn_status too_large(limn_reader *r, const char *about, double bytes) {
-    char need[32], limit[32];
-    return lm_fail(r->ctx, LIMN_E_DATA,
-                   "%s: the data would need %s %s of memory, but the limit is %s; use fewer rows "
+limn_status lm_too_large(limn_context *ctx, const char *name, const char *about, double bytes) {
+    char need[48], limit[48];
+    return lm_fail(ctx, LIMN_E_DATA,
+                   "%s: the data would need %s%s%s of memory, but the limit is %s; use fewer rows "
                    "or features",
-                   lm_reader_name(r), about, size_text(bytes, need, sizeof need),
-                   size_text((double)r->ctx->memory_limit, limit, sizeof limit));
+                   name, about, *about ? " " : "", size_text(bytes, need, sizeof need),
+                   size_text((double)ctx->memory_limit, limit, sizeof limit));
+}
+
+static limn_status too_large(limn_reader *r, const char *about, double bytes) {
+    return lm_too_large(r->ctx, lm_reader_name(r), about, bytes);
 }
 
 static limn_status no_rows(limn_reader *r) {
@@ -510,6 +522,10 @@ limn_status lm_reader_widen(limn_reader *r, lm_sink *sink, size_t features) {
  * estimate may be a little high, so the last tenth is left to the check while reading. */
 static limn_status check_size(limn_reader *r) {
     const lm_text *t = &r->text;
+    if (r->format->binary) {
+        double known = lm_array_bytes_needed(r);
+        return known > (double)r->ctx->memory_limit ? too_large(r, "about", known) : LIMN_OK;
+    }
     uint64_t size = lm_source_text_size(t->source);
     if (!size || (r->format != &lm_csv_format && r->format != &lm_arff_format))
         return LIMN_OK;
@@ -582,6 +598,7 @@ static limn_status read_all(limn_reader *r, lm_sink *sink) {
 /* Hands what was read to the set. */
 static void move_into(limn_data *data, limn_reader *r, lm_sink *sink) {
     lm_schema_move(&r->schema, &data->schema, &data->mem);
+    data->format = r->format->id;
     data->n = sink->n;
     data->x = sink->x;
     data->label = sink->label;
@@ -659,6 +676,7 @@ limn_status lm_data_survey(limn_context *ctx, const char *path, const limn_read_
         out->rows = r->rows;
         out->labelled = r->has_label;
         out->format = r->format->id;
+        out->delimiter = r->options.delimiter;
     }
     sink_free(&ctx->mem, &sink);
     limn_reader_free(r);

@@ -28,6 +28,7 @@ typedef struct lm_survey {
     bool bytes;    /* every feature is a whole number from 0 to 255 */
     bool labelled; /* rows have labels */
     limn_format format;
+    char delimiter; /* of CSV; else what the options said */
 } lm_survey;
 
 /* Without imputation: missing cells are an error. Free out->schema (with lm_schema_free) in every

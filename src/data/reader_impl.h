@@ -94,6 +94,8 @@ static inline const char *lm_reader_name(const limn_reader *r) {
 
 /* Reads on once, refusing bytes that are not text. */
 limn_status lm_reader_fill(limn_reader *r);
+/* LIMN_E_DATA: more memory than the limit. about: "", "about" or "more than". */
+limn_status lm_too_large(limn_context *ctx, const char *name, const char *about, double bytes);
 /* LIMN_E_DATA: "FILE: line 7, column 3 (width): " in front of the rest of the sentence. */
 limn_status lm_reader_fail(limn_reader *r, const lm_place *place, const char *format, ...)
     LM_PRINTF(3, 4);

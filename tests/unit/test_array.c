@@ -455,6 +455,36 @@ static void test_promised_sizes_take_no_memory(void **state) {
     free(b);
 }
 
+static void test_the_memory_of_a_whole_read_is_known_from_the_header(void **state) {
+    (void)state;
+    bytes *b = malloc(sizeof *b);
+    world w;
+    world_open(&w);
+    for (unsigned fortran = 0; fortran < 2; fortran++)
+        for (unsigned label = 0; label < 2; label++) {
+            lm_source *source = NULL;
+            limn_reader *reader = NULL;
+            limn_read_options options = with_task(LIMN_CLASSIFY);
+            options.label = label ? "last" : NULL;
+            options.weights = label ? "first" : NULL;
+            npy(b, "|u1", fortran, "(1000, 10)");
+            for (int i = 0; i < 10000; i++)
+                put(b, "x", 1);
+            assert_int_equal(lm_source_memory(w.ctx, "t", b->data, b->size, 0, &source), LIMN_OK);
+            assert_int_equal(lm_reader_open_source(w.ctx, source, &options, NULL, &reader),
+                             LIMN_OK);
+            double set = 1000 * (label ? 8 * 4 + 4 + 8 : 10 * 4);
+            double need = lm_array_bytes_needed(reader);
+            if (fortran)
+                assert_true(need >= set + 10000 && need <= set + 2 * 10000 + 100);
+            else
+                assert_true(need == set);
+            limn_reader_free(reader);
+        }
+    world_close(&w);
+    free(b);
+}
+
 /* ---- values that are no features ---- */
 
 static void test_missing_and_infinite_values_are_named_by_row_and_column(void **state) {
@@ -635,6 +665,7 @@ int main(void) {
         cmocka_unit_test(test_a_file_cut_at_any_byte_is_refused),
         cmocka_unit_test(test_what_is_missing_or_too_much_is_counted),
         cmocka_unit_test(test_promised_sizes_take_no_memory),
+        cmocka_unit_test(test_the_memory_of_a_whole_read_is_known_from_the_header),
         cmocka_unit_test(test_missing_and_infinite_values_are_named_by_row_and_column),
         cmocka_unit_test(test_the_largest_floats_and_the_smallest_survive),
         cmocka_unit_test(test_streams_give_the_rows_of_a_whole_read),

@@ -277,6 +277,7 @@ static void test_in_pieces_and_through_memory_alike(void **state) {
     } inputs[] = {
         {"i.csv", "a,color,y\n1.5,red,u\n-2,blue,v\n0,red,u\n"},
         {"i.tsv", "1\t2\t3\n4\t5\t6\n"},
+        {"i.txt", "1;2;7,8,9\n3;4;6\n"}, /* told by several lines, not by the first alone */
         {"i.svm", "2 3:1\n-1 1:0.5 5:2\n10\n"},
         {"i.arff",
          "@relation r\n@attribute a {x,y}\n@attribute b numeric\n@attribute class {7,8,9}\n"
@@ -291,7 +292,7 @@ static void test_in_pieces_and_through_memory_alike(void **state) {
         for (size_t f = 0; f < LM_COUNT(formats); f++) {
             limn_read_options whole = with_task(LIMN_CLASSIFY);
             whole.missing = LIMN_MISSING_MEDIAN; /* needs the whole set, even where none is */
-            if (i == 0 && f == 3)
+            if (f == 3 && (i == 0 || i == 2))
                 continue; /* text labels */
             bool apart = f == 2 || f == 3;
             const char *label_file = f == 2 ? "o-labels.npy" : "o-labels.idx";
