@@ -34,12 +34,12 @@ static const cli_option common_options[] = {
      9007199254740992},
     {"threads", 0, "N", "threads to use, 0: all cores (default: 0 for train, 1 for the others)",
      CLI_WHOLE, FIELD(threads), 0, 1024},
-    {"help", 'h', NULL, "this text", CLI_FLAG, FIELD(help), 0, 0},
+    {"help", 'h', NULL, "print this help", CLI_FLAG, FIELD(help), 0, 0},
 };
 
 static const cli_option brief_options[] = {
     {"quiet", 'q', NULL, "no warnings", CLI_FLAG, FIELD(quiet), 0, 0},
-    {"help", 'h', NULL, "this text", CLI_FLAG, FIELD(help), 0, 0},
+    {"help", 'h', NULL, "print this help", CLI_FLAG, FIELD(help), 0, 0},
 };
 
 static const cli_option data_options[] = {

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from table import LIMN, Table, blobs, environment
 
-VERBS = ["train", "predict", "eval", "search", "info", "methods", "help"]
+VERBS = ["train", "predict", "eval", "search", "convert", "synth", "info", "methods", "help"]
 
 
 def test_version(limn):
