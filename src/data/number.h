@@ -1,4 +1,4 @@
-/* number.h: decimal text to binary, whatever the locale, and what a cell of a table holds.
+/* number.h: decimal text to binary and back, whatever the locale, and what a cell of a table holds.
  *
  * A number is [+-]digits[.digits][e[+-]digits] with at least one digit in front of the exponent.
  * The functions read on until the number ends, so a byte that cannot be part of a number must stand
@@ -154,5 +154,14 @@ typedef enum lm_cell_kind {
 bool lm_cell_missing(const char *text, size_t length);
 /* What text[0..length) is, without blanks around it; *value only for a number. */
 lm_cell_kind lm_cell_classify(const char *text, size_t length, float *value);
+
+/* ---- write_number.c: binary to text ---- */
+
+enum { LM_NUMBER_BYTES = 32 };
+
+/* The shortest decimal text that reads back as the same float, -0 and the smallest ones too; value
+ * is finite. Returns its length, below LM_NUMBER_BYTES; no zero byte is added. */
+size_t lm_format_float(float value, char *text);
+size_t lm_format_whole(uint32_t value, char *text);
 
 #endif

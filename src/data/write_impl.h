@@ -5,6 +5,7 @@
 #ifndef LIMN_DATA_WRITE_IMPL_H
 #define LIMN_DATA_WRITE_IMPL_H
 
+#include "data/number.h"
 #include "data/write.h"
 
 #include <zlib.h>
@@ -92,14 +93,5 @@ size_t lm_table_category(const lm_table_out *table, size_t column, const float *
 char *lm_table_label_name(const lm_table_out *table);
 /* LIMN_E_DATA: the rows are not those that were announced. */
 limn_status lm_table_changed(lm_table_out *table);
-
-/* ---- numbers ---- */
-
-enum { LM_NUMBER_BYTES = 32 };
-
-/* The shortest decimal text that reads back as the same float, -0 and the smallest ones too; value
- * is finite. Returns its length, below LM_NUMBER_BYTES; no zero byte is added. */
-size_t lm_format_float(float value, char *text);
-size_t lm_format_whole(uint32_t value, char *text);
 
 #endif

@@ -1,5 +1,6 @@
 """Help, options and everything that is wrong before any file is read."""
 
+import gzip
 import re
 import shutil
 import subprocess
@@ -147,6 +148,11 @@ def files_of_the_examples(folder):
     irises.csv(folder / "points.csv", labels=False)
     irises.csv(folder / "queries.csv", labels=False)
     irises.csv(folder / "big.csv")
+    irises.csv(folder / "table.csv")
+    with gzip.open(folder / "train-images-idx3-ubyte.gz", "wb") as file:
+        file.write(bytes([0, 0, 8, 3, 0, 0, 0, 5, 0, 0, 0, 2, 0, 0, 0, 2]) + bytes(range(20)))
+    with gzip.open(folder / "train-labels-idx1-ubyte.gz", "wb") as file:
+        file.write(bytes([0, 0, 8, 1, 0, 0, 0, 5]) + bytes([1, 2, 1, 2, 3]))
     subprocess.run(["gzip", "-k", "big.csv"], cwd=folder, check=True)
     letters = blobs(60, seed=4, names=["1", "2", "3"])
     letters.libsvm(folder / "letter.libsvm")
@@ -171,6 +177,6 @@ def test_every_example_in_the_help_runs(limn, tmp_path):
             command = re.sub(r"\| jq .*", "", line.strip()).replace("tail -f", "cat")
             done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=tmp_path, env=env,
                                   capture_output=True, text=True, timeout=120)
-            assert done.returncode == 0, (command, done.stderr)
+            assert done.returncode in (0, 141), (command, done.stderr)  # 141: head has enough
             count += 1
     assert count >= 2 * len(VERBS)
