@@ -4,9 +4,9 @@
 set -eu
 
 build="gcc meson ninja-build pkg-config zlib1g-dev libxxhash-dev libjansson-dev
-       libopenblas-dev liblapacke-dev"
+       libopenblas-dev liblapacke-dev libsvm-dev"
 check="clang clang-format libclang-rt-dev libcmocka-dev python3 python3-pytest
-       python3-numpy python3-sklearn groff-base zsh"
+       python3-numpy python3-sklearn groff-base zsh libsvm-tools"
 bench="python3-pandas python3-faiss"
 
 wanted=""
@@ -26,9 +26,9 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
     cat <<TEXT
 limn needs, under the names of your system:
   build: a C11 compiler, meson (>= 1.0), ninja, pkg-config,
-         zlib, xxhash, jansson, OpenBLAS and LAPACKE with their headers
+         zlib, xxhash, jansson, OpenBLAS, LAPACKE and libsvm with their headers
   check: clang, clang-format, compiler-rt, cmocka, python3 with pytest, numpy and scikit-learn,
-         groff, zsh
+         groff, zsh, the programs of LIBSVM
   bench: pandas and faiss for python3
 TEXT
     exit 0

@@ -75,15 +75,23 @@ limn_status limn_model_save(limn_context *context, const limn_model *model, cons
 
 limn_status limn_model_open(limn_context *context, const char *path, limn_model **out) {
     lm_file *file;
-    *out = NULL;
-    limn_status status = lm_file_open(context, path, &file);
+    limn_status status = lm_model_import(context, path, out);
+    if (status != LIMN_OK || *out)
+        return status;
+    status = lm_file_open(context, path, &file);
     return status == LIMN_OK ? lm_model_load(context, file, out) : status;
+}
+
+limn_status limn_model_export(limn_context *context, const limn_model *model, const char *path) {
+    return lm_model_export(context, model, path);
 }
 
 static unsigned model_capabilities(const limn_model *model) {
     unsigned capabilities = model->method->info.capabilities;
+    if (model->method->lacks)
+        capabilities &= ~model->method->lacks(model->body);
     if (model->schema.task != LIMN_CLASSIFY)
-        capabilities &= ~(unsigned)(LIMN_CAN_CLASSIFY | LIMN_CAN_PROBA | LIMN_CAN_SCORES);
+        capabilities &= ~(unsigned)(LIMN_CAN_CLASSIFY | LIMN_CAN_PROBA);
     if (model->schema.task != LIMN_REGRESS)
         capabilities &= ~(unsigned)LIMN_CAN_REGRESS;
     if (model->schema.task != LIMN_OUTLIER)
@@ -94,22 +102,24 @@ static unsigned model_capabilities(const limn_model *model) {
 }
 
 void limn_model_describe(const limn_model *model, limn_model_info *out) {
-    *out = (limn_model_info){.method = model->method->info.name,
-                             .task = model->schema.task,
-                             .scale = model->scaler.kind,
-                             .columns = model->schema.columns,
-                             .features = model->schema.features,
-                             .used_features = model->scaler.out,
-                             .classes = model->schema.labels.count,
-                             .rows = model->rows,
-                             .seed = model->seed,
-                             .capabilities = model_capabilities(model),
-                             .param_count = model->method->info.param_count,
-                             .stat_count = model->stats.count,
-                             .bytes = model->bytes,
-                             .written_by = model->written_by,
-                             .touched_vectors = model->stats.touched_vectors,
-                             .touched_bytes = model->stats.touched_bytes};
+    *out = (limn_model_info){
+        .method = model->method->info.name,
+        .task = model->schema.task,
+        .scale = model->scaler.kind,
+        .columns = model->schema.columns,
+        .features = model->schema.features,
+        .used_features = model->scaler.out,
+        .classes = model->schema.labels.count,
+        .scores = model->method->scores ? model->method->score_count(model->body) : 0,
+        .rows = model->rows,
+        .seed = model->seed,
+        .capabilities = model_capabilities(model),
+        .param_count = model->method->info.param_count,
+        .stat_count = model->stats.count,
+        .bytes = model->bytes,
+        .written_by = model->written_by,
+        .touched_vectors = model->stats.touched_vectors,
+        .touched_bytes = model->stats.touched_bytes};
 }
 
 const char *limn_model_class_name(const limn_model *model, size_t index) {
@@ -123,6 +133,18 @@ const char *limn_model_feature_name(const limn_model *model, size_t index) {
 
 const char *limn_model_label_name(const limn_model *model) {
     return model->schema.label_name;
+}
+
+int limn_model_score_pair(const limn_model *model, size_t index, size_t *first, size_t *second) {
+    size_t k = model->schema.labels.count, i = 0;
+    if (!model->method->scores || model->schema.task != LIMN_CLASSIFY ||
+        index >= model->method->score_count(model->body))
+        return 0;
+    while (index >= k - 1 - i)
+        index -= k - 1 - i++;
+    *first = i;
+    *second = i + 1 + index;
+    return 1;
 }
 
 int limn_model_column(const limn_model *model, size_t index, limn_column_info *out) {
@@ -171,6 +193,10 @@ void limn_predictor_options_init(limn_predictor_options *options) {
     options->threads = 1;
 }
 
+void limn_predictor_beyond(limn_predictor *predictor, const float *beyond) {
+    predictor->beyond = beyond;
+}
+
 /* Refuses a question that the model cannot answer. */
 static limn_status check_task(limn_predictor *p, limn_task task, bool supported, const char *what) {
     const limn_model *model = p->model;
@@ -184,20 +210,20 @@ static limn_status check_task(limn_predictor *p, limn_task task, bool supported,
 }
 
 limn_status limn_predict(limn_predictor *predictor, const float *x, size_t n, int32_t *classes) {
-    limn_status status =
-        check_task(predictor, LIMN_CLASSIFY, predictor->model->method->predict, "classes");
+    limn_task task = predictor->model->schema.task == LIMN_OUTLIER ? LIMN_OUTLIER : LIMN_CLASSIFY;
+    limn_status status = check_task(predictor, task, predictor->model->method->predict, "classes");
     if (status != LIMN_OK)
         return status;
-    lm_query query = {.x = x, .n = n, .classes = classes};
+    lm_query query = {.x = x, .n = n, .classes = classes, .beyond = predictor->beyond};
     return lm_predictor_run(predictor, &query);
 }
 
 limn_status limn_predict_proba(limn_predictor *predictor, const float *x, size_t n, double *proba) {
-    limn_status status =
-        check_task(predictor, LIMN_CLASSIFY, predictor->model->method->proba, "probabilities");
+    bool there = model_capabilities(predictor->model) & LIMN_CAN_PROBA;
+    limn_status status = check_task(predictor, LIMN_CLASSIFY, there, "probabilities");
     if (status != LIMN_OK)
         return status;
-    lm_query query = {.x = x, .n = n, .proba = proba};
+    lm_query query = {.x = x, .n = n, .proba = proba, .beyond = predictor->beyond};
     return lm_predictor_run(predictor, &query);
 }
 
@@ -207,7 +233,17 @@ limn_status limn_predict_values(limn_predictor *predictor, const float *x, size_
         check_task(predictor, LIMN_REGRESS, predictor->model->method->values, "values");
     if (status != LIMN_OK)
         return status;
-    lm_query query = {.x = x, .n = n, .values = values};
+    lm_query query = {.x = x, .n = n, .values = values, .beyond = predictor->beyond};
+    return lm_predictor_run(predictor, &query);
+}
+
+limn_status limn_predict_scores(limn_predictor *predictor, const float *x, size_t n,
+                                double *scores) {
+    const lm_method *method = predictor->model->method;
+    if (!method->scores)
+        return lm_fail(predictor->ctx, LIMN_E_UNSUPPORTED, "%s gives no decision values",
+                       method->info.name);
+    lm_query query = {.x = x, .n = n, .scores = scores, .beyond = predictor->beyond};
     return lm_predictor_run(predictor, &query);
 }
 

@@ -25,6 +25,7 @@ typedef struct lm_train_set {
     const int32_t *label; /* classify: n of 0..classes-1 */
     const double *target; /* regress: n, finite */
     const double *weight; /* n, positive, mean 1; NULL: all 1 (always, without LIMN_CAN_WEIGHT) */
+    const double *class_weight; /* classes, as given (they are in weight too); NULL: all 1 */
 } lm_train_set;
 
 /* What a weight lies between: sums of them, divided by distances, stay in the range of doubles. */
@@ -47,8 +48,18 @@ typedef struct lm_shape {
     limn_task task;
     size_t d;
     size_t classes;
-    uint64_t rows; /* trained on */
+    uint64_t rows; /* trained on; 0: an imported model, which does not say */
+    bool beyond;   /* the last of the d features is the sum of squares of unknown ones */
 } lm_shape;
+
+/* What an imported model says of itself. Everything is the caller's to free. */
+typedef struct lm_foreign {
+    limn_task task;
+    size_t features;
+    size_t classes;
+    char **names;      /* of the classes, in order */
+    char params[1024]; /* "key=value" each, separated by newlines */
+} lm_foreign;
 
 enum { LM_STATS_MAX = 16 };
 
@@ -86,14 +97,29 @@ typedef struct lm_method {
     bool (*scratch_size)(const void *model, size_t rows, size_t neighbors, size_t *bytes);
 
     void (*predict)(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
+    /* Another rule for the class, where a method has two: the votes of pairs. */
+    void (*vote)(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
     void (*proba)(const void *model, const float *x, size_t n, double *proba, void *scratch);
     void (*values)(const void *model, const float *x, size_t n, double *values, void *scratch);
+    /* Decision values, score_count a row: of pairs of classes (0,1), (0,2), ..., or one. */
+    size_t (*score_count)(const void *model);
+    void (*scores)(const void *model, const float *x, size_t n, double *scores, void *scratch);
     void (*search)(const void *model, const float *x, size_t n, size_t k, int64_t *rows,
                    double *distances, void *scratch);
     void (*stats)(const void *model, lm_stats *stats);
     /* The training rows first .. first+n-1 as the model holds them (scaled), n x d; for measuring
      * the recall of a search. */
     void (*stored)(const void *model, size_t first, size_t n, float *x);
+    /* Capabilities that this model lacks, though its method has them; NULL: none. */
+    unsigned (*lacks)(const void *model);
+
+    /* Foreign text models: whether bytes begin like one; the model in them; writing one (labels:
+     * a number for each class). */
+    bool (*recognise)(const void *bytes, size_t size);
+    limn_status (*import)(limn_context *ctx, const char *name, const char *bytes, size_t size,
+                          lm_foreign *about, void **model);
+    limn_status (*export)(limn_context *ctx, const void *model, const int32_t *labels,
+                          const char *path);
 } lm_method;
 
 /* NULL if there is none of that name. */

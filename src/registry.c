@@ -3,11 +3,12 @@
 
 #include <string.h>
 
-extern const lm_method lm_method_knn, lm_method_lda;
+extern const lm_method lm_method_knn, lm_method_lda, lm_method_svm;
 
 static const lm_method *const methods[] = {
     &lm_method_knn,
     &lm_method_lda,
+    &lm_method_svm,
 };
 
 const lm_method *lm_method_at(size_t index) {

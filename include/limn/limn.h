@@ -197,6 +197,7 @@ typedef struct limn_rows {
     const int32_t *classes; /* or NULL when the file has no labels */
     const double *targets;  /* or NULL */
     const double *weights;  /* or NULL */
+    const float *beyond;    /* for limn_predictor_beyond; or NULL */
 } limn_rows;
 
 LIMN_API limn_status limn_reader_open(limn_context *context, const char *path,
@@ -342,9 +343,13 @@ LIMN_API limn_status limn_train(limn_context *context, const limn_data *data,
  */
 LIMN_API limn_status limn_model_save(limn_context *context, const limn_model *model,
                                      const char *path);
-/* Maps the file and checks every byte of it. */
+/* Maps the file and checks every byte of it. A LIBSVM text model is told by its content and read
+ * as well; it then gives LIBSVM's answers. */
 LIMN_API limn_status limn_model_open(limn_context *context, const char *path, limn_model **out);
 LIMN_API void limn_model_free(limn_model *model);
+/* Writes the model as LIBSVM text (svm models only). */
+LIMN_API limn_status limn_model_export(limn_context *context, const limn_model *model,
+                                       const char *path);
 
 typedef struct limn_model_info {
     const char *method;
@@ -353,8 +358,9 @@ typedef struct limn_model_info {
     size_t columns;       /* feature columns of the files that it reads */
     size_t features;      /* that a query has: one a column of numbers, one a category of text */
     size_t used_features; /* of them, those that the method sees */
-    size_t classes;       /* 0 unless task is LIMN_CLASSIFY */
-    uint64_t rows;        /* trained on */
+    size_t classes;       /* 2 (-1 and 1) for LIMN_OUTLIER; 0 unless that or LIMN_CLASSIFY */
+    size_t scores;        /* decision values of a row; 0: none */
+    uint64_t rows;        /* trained on; 0: imported, not known */
     uint64_t seed;
     unsigned capabilities; /* of this model: those of its method that fit its task */
     size_t param_count;
@@ -369,6 +375,11 @@ LIMN_API void limn_model_describe(const limn_model *model, limn_model_info *out)
 LIMN_API const char *limn_model_class_name(const limn_model *model, size_t index);
 LIMN_API const char *limn_model_feature_name(const limn_model *model, size_t index); /* or NULL */
 LIMN_API const char *limn_model_label_name(const limn_model *model);                 /* or NULL */
+
+/* The two classes that a decision value compares (above 0 speaks for first); 0 when it compares
+ * none: the one of an outlier or regression model, or past the end. */
+LIMN_API int limn_model_score_pair(const limn_model *model, size_t index, size_t *first,
+                                   size_t *second);
 
 /* A feature column of the files that the model reads; text columns are several features. */
 typedef struct limn_column_info {
@@ -394,6 +405,7 @@ typedef struct limn_predictor limn_predictor;
 typedef struct limn_predictor_options {
     int threads;      /* for calls with many rows; 1. 0: those of the context */
     size_t neighbors; /* the largest k that limn_search will ask for; 0 */
+    int vote;         /* classes by the votes of pairs (LIBSVM's rule), where a method has two */
 } limn_predictor_options;
 
 LIMN_API void limn_predictor_options_init(limn_predictor_options *options);
@@ -412,6 +424,12 @@ LIMN_API limn_status limn_predict_proba(limn_predictor *predictor, const float *
                                         double *proba); /* n x classes */
 LIMN_API limn_status limn_predict_values(limn_predictor *predictor, const float *x, size_t n,
                                          double *values); /* regression */
+/* Decision values, n x limn_model_info.scores. */
+LIMN_API limn_status limn_predict_scores(limn_predictor *predictor, const float *x, size_t n,
+                                         double *scores);
+/* For imported models: what a file's rows hold beyond the model's features (limn_rows.beyond, one
+ * number a row). Kept, not copied, and used by the calls that follow; NULL: nothing. */
+LIMN_API void limn_predictor_beyond(limn_predictor *predictor, const float *beyond);
 /* The k nearest training rows of each query, nearest first (ties: lower row first): rows and
  * distances are n x k. With fewer than k training rows the rest is -1 and infinity. */
 LIMN_API limn_status limn_search(limn_predictor *predictor, const float *x, size_t n, size_t k,

@@ -111,17 +111,26 @@ static limn_status scale_rows(limn_context *ctx, const limn_model *model, const 
     return LIMN_OK;
 }
 
+size_t lm_model_width(const limn_model *model) {
+    return model->scaler.out + model->beyond;
+}
+
 static limn_status train_body(limn_context *ctx, limn_model *model, const limn_data *data) {
     float *owned = NULL;
-    double *weight = NULL;
+    double *weight = NULL, *of_class = NULL;
+    bool weighs = model->method->info.capabilities & LIMN_CAN_WEIGHT;
     lm_train_set set = {.task = data->schema.task,
                         .n = data->n,
                         .d = model->scaler.out,
-                        .classes = data->schema.labels.count,
-                        .label = data->label,
+                        .classes =
+                            data->schema.task == LIMN_CLASSIFY ? data->schema.labels.count : 0,
+                        .label = data->schema.task == LIMN_CLASSIFY ? data->label : NULL,
                         .target = data->target};
-    limn_status status = lm_weights_make(ctx, data, &model->params, &weight);
+    limn_status status = lm_weights_of_classes(ctx, data, &model->params, &of_class);
+    if (status == LIMN_OK && weighs)
+        status = lm_weights_make(ctx, data, of_class, &weight);
     set.weight = weight;
+    set.class_weight = of_class;
     if (status == LIMN_OK)
         status = scale_rows(ctx, model, data, &set.x, &owned);
     if (status == LIMN_OK) {
@@ -131,7 +140,16 @@ static limn_status train_body(limn_context *ctx, limn_model *model, const limn_d
     }
     lm_free(&ctx->mem, owned);
     lm_free(&ctx->mem, weight);
+    lm_free(&ctx->mem, of_class);
     return status;
+}
+
+/* The classes of an outlier model, whatever labels its data had. */
+static limn_status name_sides(limn_context *ctx, lm_labels *labels) {
+    int32_t id;
+    lm_labels_free(labels);
+    limn_status status = lm_labels_add(ctx, labels, "-1", 2, &id);
+    return status == LIMN_OK ? lm_labels_add(ctx, labels, "1", 1, &id) : status;
 }
 
 static limn_status prepare(limn_context *ctx, limn_model *model, const limn_data *data,
@@ -139,6 +157,8 @@ static limn_status prepare(limn_context *ctx, limn_model *model, const limn_data
     limn_status status = check_data(ctx, data);
     if (status == LIMN_OK)
         status = lm_schema_copy(ctx, &data->schema, &model->schema);
+    if (status == LIMN_OK && data->schema.task == LIMN_OUTLIER)
+        status = name_sides(ctx, &model->schema.labels);
     if (status != LIMN_OK)
         return status;
     limn_scale scale =

@@ -13,6 +13,7 @@ struct limn_model {
     lm_params params;
     lm_schema schema; /* its mem points at the mem above */
     lm_scaler scaler;
+    bool beyond; /* imported: features that it does not know count by their squares */
     uint64_t rows, seed;
     char *written_by;
     void *body;    /* the method's own */
@@ -28,6 +29,12 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
                           const lm_method **method, lm_params *params);
 limn_status lm_model_train(limn_context *ctx, const limn_data *data,
                            const limn_train_options *options, limn_model **out);
+/* A foreign text model, told by its content; LIMN_OK with *out NULL: it is none. */
+limn_status lm_model_import(limn_context *ctx, const char *path, limn_model **out);
+/* A foreign text model of the same; LIMN_E_UNSUPPORTED where the method has none. */
+limn_status lm_model_export(limn_context *ctx, const limn_model *model, const char *path);
+/* Features of the rows that the method sees. */
+size_t lm_model_width(const limn_model *model);
 /* The capability that a task needs. */
 unsigned lm_task_capability(limn_task task);
 /* An empty model; free with limn_model_free. */
@@ -54,6 +61,8 @@ struct limn_predictor {
     size_t neighbors;
     size_t slice;          /* bytes of one thread */
     size_t scaled_bytes;   /* of them, for scaled rows */
+    bool vote;             /* classes by the votes of pairs */
+    const float *beyond;   /* of the next call, or NULL */
     unsigned char *memory; /* threads slices, aligned */
 };
 
@@ -64,7 +73,9 @@ typedef struct lm_query {
     int32_t *classes;
     double *proba;
     double *values;
-    int64_t *rows; /* with distances and k: search */
+    double *scores;
+    const float *beyond; /* or NULL: nothing beyond the model's features */
+    int64_t *rows;       /* with distances and k: search */
     double *distances;
     size_t k;
 } lm_query;

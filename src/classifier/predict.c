@@ -5,12 +5,14 @@
 #include "base/parallel.h"
 #include "classifier/classifier.h"
 
+#include <string.h>
+
 static bool slice_size(const limn_predictor *p, size_t *scaled, size_t *slice) {
     const limn_model *m = p->model;
     size_t method_bytes;
     *scaled = 0;
-    if (m->scaler.kind != LIMN_SCALE_NONE) {
-        if (!lm_mul(LM_BATCH * sizeof(float), m->scaler.out, scaled))
+    if (m->scaler.kind != LIMN_SCALE_NONE || m->beyond) {
+        if (!lm_mul(LM_BATCH * sizeof(float), lm_model_width(m), scaled))
             return false;
         *scaled = (*scaled + 63) / 64 * 64;
     }
@@ -35,6 +37,7 @@ limn_status limn_predictor_new(limn_context *context, const limn_model *model,
     p->threads = options->threads > 0 ? options->threads : context->threads;
     p->threads = p->threads < LM_THREADS_MAX ? p->threads : LM_THREADS_MAX;
     p->neighbors = options->neighbors;
+    p->vote = options->vote && model->method->vote;
     if (!slice_size(p, &p->scaled_bytes, &p->slice) ||
         !(p->memory = lm_alloc_aligned(&p->mem, (size_t)p->threads, p->slice))) {
         limn_predictor_free(p);
@@ -52,6 +55,16 @@ void limn_predictor_free(limn_predictor *predictor) {
     lm_free(&mem, predictor);
 }
 
+/* Rows with the squares beyond behind each; such a model is never scaled. */
+static void append_beyond(const limn_model *m, const float *x, const float *beyond, size_t n,
+                          float *out) {
+    size_t d = m->schema.features;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(out + i * (d + 1), x + i * d, d * sizeof *out);
+        out[i * (d + 1) + d] = beyond ? beyond[i] : 0;
+    }
+}
+
 /* Rows first .. first+n-1 of the query, n <= LM_BATCH, with one thread's memory. */
 static void run_batch(const limn_predictor *p, const lm_query *q, size_t first, size_t n,
                       unsigned char *memory) {
@@ -61,13 +74,20 @@ static void run_batch(const limn_predictor *p, const lm_query *q, size_t first, 
     if (m->scaler.kind != LIMN_SCALE_NONE) {
         lm_scaler_apply(&m->scaler, x, n, (float *)(void *)memory);
         x = (const float *)(const void *)memory;
+    } else if (m->beyond) {
+        append_beyond(m, x, q->beyond ? q->beyond + first : NULL, n, (float *)(void *)memory);
+        x = (const float *)(const void *)memory;
     }
     if (q->classes)
-        m->method->predict(m->body, x, n, q->classes + first, scratch);
+        (p->vote ? m->method->vote : m->method->predict)(m->body, x, n, q->classes + first,
+                                                         scratch);
     else if (q->proba)
         m->method->proba(m->body, x, n, q->proba + first * m->schema.labels.count, scratch);
     else if (q->values)
         m->method->values(m->body, x, n, q->values + first, scratch);
+    else if (q->scores)
+        m->method->scores(m->body, x, n, q->scores + first * m->method->score_count(m->body),
+                          scratch);
     else
         m->method->search(m->body, x, n, q->k, q->rows + first * q->k, q->distances + first * q->k,
                           scratch);

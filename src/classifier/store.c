@@ -25,6 +25,8 @@ static limn_status put_model(const limn_model *m, lm_writer *writer) {
     lm_kv_put_int(kv, "rows", (int64_t)m->rows);
     lm_kv_put_int(kv, "seed", (int64_t)m->seed);
     lm_kv_put_text(kv, "written_by", m->written_by);
+    if (m->beyond)
+        lm_kv_put_int(kv, "beyond", 1);
     return lm_kv_end(kv);
 }
 
@@ -212,18 +214,20 @@ static limn_status get_model(limn_context *ctx, const lm_file *file, limn_model 
     lm_kv kv;
     const char *name, *version;
     limn_task task = LIMN_CLASSIFY;
-    int64_t rows, seed;
+    int64_t rows, seed, beyond = 0;
     limn_status status = lm_kv_open(ctx, file, "model", STORE_VERSION, &kv);
     if (status == LIMN_OK)
         status = lm_kv_text(&kv, "method", &name);
     if (status == LIMN_OK)
         status = get_task(&kv, &task);
     if (status == LIMN_OK)
-        status = lm_kv_int(&kv, "rows", 1, INT64_MAX, &rows);
+        status = lm_kv_int(&kv, "rows", 0, INT64_MAX, &rows);
     if (status == LIMN_OK)
         status = lm_kv_int(&kv, "seed", INT64_MIN, INT64_MAX, &seed);
     if (status == LIMN_OK)
         status = lm_kv_text(&kv, "written_by", &version);
+    if (status == LIMN_OK && lm_kv_has(&kv, "beyond"))
+        status = lm_kv_int(&kv, "beyond", 0, 1, &beyond);
     if (status != LIMN_OK)
         return status;
     const lm_method *method = lm_method_find(name);
@@ -240,6 +244,7 @@ static limn_status get_model(limn_context *ctx, const lm_file *file, limn_model 
     (*out)->schema.task = task;
     (*out)->rows = (uint64_t)rows;
     (*out)->seed = (uint64_t)seed;
+    (*out)->beyond = (*out)->schema.beyond = beyond;
     (*out)->written_by = lm_strdup(&ctx->mem, version);
     return (*out)->written_by ? LIMN_OK : lm_fail_memory(ctx);
 }
@@ -388,7 +393,8 @@ static limn_status get_labels(const lm_kv *kv, lm_schema *schema) {
     limn_status status = lm_kv_texts(kv, "labels", &texts);
     if (status != LIMN_OK)
         return status;
-    if (schema->task == LIMN_CLASSIFY ? texts.left == 0 : texts.left != 0)
+    size_t least = schema->task == LIMN_CLASSIFY ? 1 : schema->task == LIMN_OUTLIER ? 2 : 0;
+    if (texts.left < least || (schema->task != LIMN_CLASSIFY && texts.left > least))
         return lm_file_bad(kv->ctx, kv->file, "%zu classes for the task %s", texts.left,
                            limn_task_name(schema->task));
     for (size_t i = 0; texts.left && status == LIMN_OK; i++) {
@@ -465,14 +471,17 @@ static limn_status get_scaler(limn_context *ctx, const lm_file *file, limn_model
         return lm_file_bad(ctx, file, "the scaling '%.40s' of %zu features is not possible", name,
                            s->out);
     s->kind = kinds[kind];
+    if (model->beyond && s->kind != LIMN_SCALE_NONE)
+        return lm_file_bad(ctx, file, "an imported model cannot be scaled");
     return s->kind == LIMN_SCALE_NONE ? LIMN_OK : get_scaling(ctx, &kv, s);
 }
 
 static limn_status get_body(limn_context *ctx, const lm_file *file, limn_model *model) {
     lm_shape shape = {.task = model->schema.task,
-                      .d = model->scaler.out,
+                      .d = lm_model_width(model),
                       .classes = model->schema.labels.count,
-                      .rows = model->rows};
+                      .rows = model->rows,
+                      .beyond = model->beyond};
     return model->method->load(ctx, file, &shape, &model->params, &model->body);
 }
 

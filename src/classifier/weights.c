@@ -62,9 +62,8 @@ static void balance(const limn_data *data, double *weight) {
         weight[c] = weight[c] > 0 ? total / ((double)k * weight[c]) : 1;
 }
 
-/* NULL without an error when classes weigh the same. */
-static limn_status class_weights(limn_context *ctx, const limn_data *data, const lm_params *params,
-                                 double **out) {
+limn_status lm_weights_of_classes(limn_context *ctx, const limn_data *data, const lm_params *params,
+                                  double **out) {
     const char *text = lm_param_text(params, "class_weight");
     size_t k = data->schema.labels.count;
     *out = NULL;
@@ -73,16 +72,21 @@ static limn_status class_weights(limn_context *ctx, const limn_data *data, const
     if (data->schema.task != LIMN_CLASSIFY)
         return lm_fail(ctx, LIMN_E_USAGE, "class_weight: the task %s has no classes; leave it out",
                        limn_task_name(data->schema.task));
-    *out = lm_alloc(&ctx->mem, k, sizeof **out);
-    if (!*out)
+    double *weight = lm_alloc(&ctx->mem, k, sizeof *weight);
+    if (!weight)
         return lm_fail_memory(ctx);
+    limn_status status = LIMN_OK;
     for (size_t c = 0; c < k; c++)
-        (*out)[c] = 1;
+        weight[c] = 1;
     if (strcmp(text, "balanced") == 0)
-        balance(data, *out);
+        balance(data, weight);
     else
-        return set_list(ctx, &data->schema.labels, text, *out);
-    return LIMN_OK;
+        status = set_list(ctx, &data->schema.labels, text, weight);
+    if (status == LIMN_OK)
+        *out = weight;
+    else
+        lm_free(&ctx->mem, weight);
+    return status;
 }
 
 /* ---- rows of weight 0 ---- */
@@ -149,22 +153,18 @@ static void normalise(double *weight, size_t n) {
     }
 }
 
-limn_status lm_weights_make(limn_context *ctx, const limn_data *data, const lm_params *params,
+limn_status lm_weights_make(limn_context *ctx, const limn_data *data, const double *of_class,
                             double **out) {
-    double *of_class = NULL, *weight = NULL;
     *out = NULL;
-    limn_status status = class_weights(ctx, data, params, &of_class);
-    if (status == LIMN_OK && (of_class || data->weight)) {
-        weight = lm_alloc(&ctx->mem, data->n, sizeof *weight);
-        status = weight ? LIMN_OK : lm_fail_memory(ctx);
-    }
-    if (status == LIMN_OK && weight) {
-        for (size_t i = 0; i < data->n; i++)
-            weight[i] =
-                (data->weight ? data->weight[i] : 1) * (of_class ? of_class[data->label[i]] : 1);
-        normalise(weight, data->n);
-        *out = weight;
-    }
-    lm_free(&ctx->mem, of_class);
-    return status;
+    if (!of_class && !data->weight)
+        return LIMN_OK;
+    double *weight = lm_alloc(&ctx->mem, data->n, sizeof *weight);
+    if (!weight)
+        return lm_fail_memory(ctx);
+    for (size_t i = 0; i < data->n; i++)
+        weight[i] =
+            (data->weight ? data->weight[i] : 1) * (of_class ? of_class[data->label[i]] : 1);
+    normalise(weight, data->n);
+    *out = weight;
+    return LIMN_OK;
 }

@@ -307,7 +307,7 @@ double lm_array_bytes_needed(const limn_reader *r) {
     const state *s = state_of(r);
     double row = (double)r->schema.features * sizeof(float);
     if (r->has_label)
-        row += r->schema.task == LIMN_CLASSIFY ? sizeof(int32_t) : sizeof(double);
+        row += r->schema.task == LIMN_REGRESS ? sizeof(double) : sizeof(int32_t);
     if (r->has_weight)
         row += sizeof(double);
     double need = row * (double)s->rows, held = held_bytes(r, s);

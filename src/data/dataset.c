@@ -42,6 +42,7 @@ void limn_data_free(limn_data *data) {
     lm_free(&mem, data->label);
     lm_free(&mem, data->target);
     lm_free(&mem, data->weight);
+    lm_free(&mem, data->beyond);
     lm_free(&mem, data);
 }
 

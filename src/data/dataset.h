@@ -33,6 +33,7 @@ typedef struct lm_schema {
     size_t label_column;  /* 0-based place of the label among all columns, or LM_NO_COLUMN */
     char *weight_name;    /* the same for the weights */
     size_t weight_column;
+    bool beyond; /* LIBSVM files may have features beyond these; their squares are summed */
     lm_labels labels;
 } lm_schema;
 
@@ -62,7 +63,8 @@ static inline bool lm_schema_named(const lm_schema *schema) {
 
 /* Whether labels are to be read where there are any. */
 static inline bool lm_label_wanted(const limn_read_options *options, limn_task task) {
-    return (task == LIMN_CLASSIFY || task == LIMN_REGRESS) && !options->skip_label;
+    return (task == LIMN_CLASSIFY || task == LIMN_REGRESS || task == LIMN_OUTLIER) &&
+           !options->skip_label;
 }
 
 struct limn_data {
@@ -74,6 +76,7 @@ struct limn_data {
     int32_t *label; /* classify: n, or NULL */
     double *target; /* regress: n, or NULL */
     double *weight; /* n, positive or zero, or NULL: all alike */
+    float *beyond;  /* n: squares of features that the schema does not have; NULL: none */
 };
 
 /* An empty set whose schema has the task; free with limn_data_free. */

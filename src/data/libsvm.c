@@ -151,6 +151,8 @@ static limn_status bad_index(limn_reader *r, const lm_place *place, uint64_t ind
 /* The row may need more features than there are so far. */
 static limn_status new_feature(limn_reader *r, const lm_place *place, lm_sink *sink,
                                uint64_t index) {
+    if (r->schema.beyond)
+        return LIMN_OK; /* counted by its square */
     if (r->match)
         return lm_reader_fail(r, place, "index %llu, but the model has %zu feature%s",
                               (unsigned long long)index, r->schema.features,
@@ -182,7 +184,10 @@ static limn_status row_pairs(limn_reader *r, const lm_place *place, const char *
             if (status != LIMN_OK)
                 return status;
         }
-        sink->x[sink->n * sink->stride + index - 1] = value;
+        if (index <= r->schema.features)
+            sink->x[sink->n * sink->stride + index - 1] = value;
+        else
+            sink->beyond[sink->n] += value * value;
         before = index;
         p = end;
     }
@@ -192,6 +197,8 @@ static limn_status row_pairs(limn_reader *r, const lm_place *place, const char *
 static limn_status parse_row(limn_reader *r, const char *p, lm_sink *sink) {
     lm_place place = {r->text.line, 0, NULL};
     memset(sink->x + sink->n * sink->stride, 0, sink->stride * sizeof *sink->x);
+    if (sink->beyond)
+        sink->beyond[sink->n] = 0;
     limn_status status = row_label(r, &place, &p, sink);
     if (status == LIMN_OK)
         status = row_pairs(r, &place, p, sink);

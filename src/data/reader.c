@@ -227,7 +227,7 @@ limn_status lm_reader_label(limn_reader *r, const lm_place *place, const char *t
     char shown[48];
     if (lm_cell_missing(text, length))
         return lm_reader_fail(r, place, "the label is missing; fill it or remove the row");
-    if (r->schema.task == LIMN_CLASSIFY)
+    if (r->schema.task != LIMN_REGRESS)
         return class_of(r, text, length, &sink->label[sink->n]);
     if (lm_scan_double(text, &sink->target[sink->n]) == text + length)
         return LIMN_OK;
@@ -332,6 +332,7 @@ static void sink_free(const limn_allocator *mem, lm_sink *sink) {
     lm_free(mem, sink->label);
     lm_free(mem, sink->target);
     lm_free(mem, sink->weight);
+    lm_free(mem, sink->beyond);
     *sink = (lm_sink){0};
 }
 
@@ -389,7 +390,7 @@ static limn_status sink_resize(limn_reader *r, lm_sink *sink, size_t capacity) {
     if (!x)
         return lm_fail_memory(r->ctx);
     sink->x = x;
-    if (r->has_label && r->schema.task == LIMN_CLASSIFY) {
+    if (r->has_label && r->schema.task != LIMN_REGRESS) {
         int32_t *label = lm_resize(&r->mem, sink->label, capacity, sizeof *label);
         if (!label)
             return lm_fail_memory(r->ctx);
@@ -405,6 +406,14 @@ static limn_status sink_resize(limn_reader *r, lm_sink *sink, size_t capacity) {
         if (!weight)
             return lm_fail_memory(r->ctx);
         sink->weight = weight;
+    }
+    if (r->schema.beyond) {
+        float *beyond = lm_resize(&r->mem, sink->beyond, capacity, sizeof *beyond);
+        if (!beyond)
+            return lm_fail_memory(r->ctx);
+        if (capacity > sink->capacity)
+            memset(beyond + sink->capacity, 0, (capacity - sink->capacity) * sizeof *beyond);
+        sink->beyond = beyond;
     }
     sink->capacity = capacity;
     return LIMN_OK;
@@ -430,16 +439,17 @@ limn_status limn_reader_next(limn_reader *reader, size_t max_rows, limn_rows *ro
         block->capacity = room;
     }
     if (status == LIMN_OK)
-        *rows = (limn_rows){block->n, block->x, block->label, block->target, block->weight};
+        *rows = (limn_rows){block->n,      block->x,      block->label,
+                            block->target, block->weight, block->beyond};
     return status;
 }
 
 /* ---- whole files ---- */
 
 static double row_bytes(const limn_reader *r, size_t features) {
-    size_t label = !r->has_label                     ? 0
-                   : r->schema.task == LIMN_CLASSIFY ? sizeof(int32_t)
-                                                     : sizeof(double);
+    size_t label = !r->has_label                    ? 0
+                   : r->schema.task != LIMN_REGRESS ? sizeof(int32_t)
+                                                    : sizeof(double);
     size_t weight = r->has_weight ? sizeof(double) : 0;
     return (double)features * sizeof(float) + (double)(label + weight);
 }
@@ -604,6 +614,7 @@ static void move_into(limn_data *data, limn_reader *r, lm_sink *sink) {
     data->label = sink->label;
     data->target = sink->target;
     data->weight = sink->weight;
+    data->beyond = sink->beyond;
     *sink = (lm_sink){0};
 }
 

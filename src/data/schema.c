@@ -123,6 +123,7 @@ limn_status lm_schema_copy(limn_context *ctx, const lm_schema *from, lm_schema *
     to->columns = from->columns;
     to->label_column = from->label_column;
     to->weight_column = from->weight_column;
+    to->beyond = from->beyond;
     limn_status status = copy_columns(ctx, from, to);
     if (status == LIMN_OK)
         status = copy_text(ctx, to->mem, from->label_name, &to->label_name);

@@ -38,7 +38,9 @@ void limn_evaluation_free(limn_evaluation *evaluation) {
 }
 
 static limn_status answer_rows(run *r, limn_predictor *predictor, size_t first, size_t n) {
-    lm_query query = {.x = r->data->x + first * r->data->schema.features, .n = n};
+    lm_query query = {.x = r->data->x + first * r->data->schema.features,
+                      .n = n,
+                      .beyond = r->data->beyond ? r->data->beyond + first : NULL};
     if (r->classes)
         query.classes = r->classes + first;
     else if (r->values)
@@ -113,7 +115,10 @@ static limn_status judge_proba(run *r, limn_evaluation *out) {
         return lm_fail_memory(r->ctx);
     for (size_t first = 0; first < data->n && status == LIMN_OK; first += step) {
         size_t n = data->n - first < step ? data->n - first : step;
-        lm_query query = {.x = data->x + first * d, .n = n, .proba = p};
+        lm_query query = {.x = data->x + first * d,
+                          .n = n,
+                          .proba = p,
+                          .beyond = data->beyond ? data->beyond + first : NULL};
         status = lm_predictor_run(r->batch, &query);
         if (status != LIMN_OK)
             break;
@@ -139,7 +144,11 @@ static limn_status judge_classes(run *r, limn_evaluation *out) {
     out->error = 1 - out->accuracy;
     out->balanced_accuracy = lm_balanced_accuracy(out->confusion, k);
     out->uncertainty_coefficient = lm_uncertainty_coefficient(out->confusion, k);
-    return r->model->method->proba ? judge_proba(r, out) : LIMN_OK;
+    const lm_method *method = r->model->method;
+    unsigned lacks = method->lacks ? method->lacks(r->model->body) : 0;
+    bool proba =
+        method->proba && !(lacks & LIMN_CAN_PROBA) && r->model->schema.task == LIMN_CLASSIFY;
+    return proba ? judge_proba(r, out) : LIMN_OK;
 }
 
 static void judge_values(run *r, limn_evaluation *out) {
@@ -167,7 +176,7 @@ static limn_status check(limn_context *ctx, const limn_model *model, const limn_
     if (task == LIMN_SEARCH && !model->method->stored)
         return lm_fail(ctx, LIMN_E_UNSUPPORTED, "%s holds no rows to measure its recall by",
                        model->method->info.name);
-    if (data->n == 0 || (task == LIMN_CLASSIFY && !data->label) ||
+    if (data->n == 0 || ((task == LIMN_CLASSIFY || task == LIMN_OUTLIER) && !data->label) ||
         (task == LIMN_REGRESS && !data->target))
         return lm_fail(ctx, LIMN_E_DATA,
                        "the data has no labels to judge the answers by; name the label column");
@@ -196,7 +205,7 @@ static limn_status prepare(run *r, const limn_eval_options *options) {
         status = limn_predictor_new(r->ctx, r->model, &one, &r->single);
     if (status != LIMN_OK)
         return status;
-    if (task == LIMN_CLASSIFY) {
+    if (task == LIMN_CLASSIFY || task == LIMN_OUTLIER) {
         r->classes = lm_alloc(&r->ctx->mem, n, sizeof *r->classes);
     } else if (task == LIMN_SEARCH && lm_mul(n, r->k, &cells)) {
         r->found = lm_alloc(&r->ctx->mem, cells, sizeof *r->found);

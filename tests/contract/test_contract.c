@@ -16,7 +16,8 @@
 
 enum { ROWS = 60, QUERIES = 300, NEIGHBORS = 4 };
 
-static const limn_task tasks[] = {LIMN_CLASSIFY, LIMN_REGRESS, LIMN_SEARCH};
+static const limn_task tasks[] = {LIMN_CLASSIFY, LIMN_REGRESS, LIMN_SEARCH, LIMN_OUTLIER,
+                                  LIMN_DENSITY};
 static const limn_scale scales[] = {LIMN_SCALE_AUTO, LIMN_SCALE_NONE, LIMN_SCALE_MINMAX,
                                     LIMN_SCALE_ZSCORE};
 
@@ -52,13 +53,27 @@ typedef struct answers {
     int32_t classes[QUERIES];
     double proba[QUERIES * 8];
     double values[QUERIES];
+    double scores[QUERIES * 8];
     int64_t rows[QUERIES * NEIGHBORS];
     double distances[QUERIES * NEIGHBORS];
 } answers;
 
 static bool can(const lm_method *method, limn_task task) {
-    unsigned bits[] = {LIMN_CAN_CLASSIFY, LIMN_CAN_REGRESS, LIMN_CAN_SEARCH};
-    return method->info.capabilities & bits[task];
+    return method->info.capabilities & lm_task_capability(task);
+}
+
+/* Probabilities that a method gives on request only are requested. */
+static const char *usual_param(const lm_method *method) {
+    for (size_t i = 0; i < method->info.param_count; i++)
+        if (strcmp(method->info.params[i].key, "probability") == 0)
+            return "probability=yes";
+    return NULL;
+}
+
+static bool has_proba(const limn_model *model) {
+    limn_model_info info;
+    limn_model_describe(model, &info);
+    return info.capabilities & LIMN_CAN_PROBA;
 }
 
 static limn_status try_train(limn_context *ctx, const lm_method *method, const limn_data *data,
@@ -67,6 +82,7 @@ static limn_status try_train(limn_context *ctx, const lm_method *method, const l
     limn_train_options_init(&options);
     options.method = method->info.name;
     options.scale = scale;
+    param = param ? param : usual_param(method);
     options.params = &param;
     options.param_count = param ? 1 : 0;
     return limn_train(ctx, data, &options, model);
@@ -93,9 +109,12 @@ static void ask(limn_context *ctx, const limn_model *model, const float *x, size
     for (size_t i = 0; i < QUERIES; i += step) {
         size_t n = QUERIES - i < step ? QUERIES - i : step;
         const float *q = x + i * d;
-        if (model->schema.task == LIMN_CLASSIFY)
+        if (model->schema.task == LIMN_CLASSIFY || model->schema.task == LIMN_OUTLIER)
             assert_int_equal(limn_predict(p, q, n, out->classes + i), LIMN_OK);
-        if (model->schema.task == LIMN_CLASSIFY && method->proba)
+        size_t scores = method->scores ? method->score_count(model->body) : 0;
+        if (scores)
+            assert_int_equal(limn_predict_scores(p, q, n, out->scores + i * scores), LIMN_OK);
+        if (model->schema.task == LIMN_CLASSIFY && has_proba(model))
             assert_int_equal(limn_predict_proba(p, q, n, out->proba + i * k), LIMN_OK);
         if (model->schema.task == LIMN_REGRESS)
             assert_int_equal(limn_predict_values(p, q, n, out->values + i), LIMN_OK);
@@ -147,6 +166,12 @@ static void for_each_case(const lm_method *method, case_check check) {
 }
 
 static void assert_same_answers(const answers *a, const answers *b, const char *what) {
+    if (memcmp(a->classes, b->classes, sizeof a->classes) != 0)
+        fail_msg("classes differ: %s", what);
+    if (memcmp(a->proba, b->proba, sizeof a->proba) != 0)
+        fail_msg("probabilities differ: %s", what);
+    if (memcmp(a->scores, b->scores, sizeof a->scores) != 0)
+        fail_msg("decision values differ: %s", what);
     if (memcmp(a, b, sizeof *a) != 0)
         fail_msg("answers differ: %s", what);
 }
@@ -226,7 +251,8 @@ static void test_threads_and_repetition_change_neither_answers_nor_file(void **s
 
 static void check_proba(one_case *c, const lm_method *method) {
     size_t k = c->model->schema.labels.count;
-    if (c->model->schema.task != LIMN_CLASSIFY || !method->proba)
+    (void)method;
+    if (c->model->schema.task != LIMN_CLASSIFY || !has_proba(c->model))
         return;
     for (size_t i = 0; i < QUERIES; i++) {
         const double *p = c->expected.proba + i * k;
@@ -258,7 +284,7 @@ static void check_quiet(one_case *c, const lm_method *method) {
     long heap = heap_calls;
     if (c->model->schema.task == LIMN_CLASSIFY)
         assert_int_equal(limn_predict(p, c->queries, QUERIES, out->classes), LIMN_OK);
-    if (c->model->schema.task == LIMN_CLASSIFY && method->proba && k)
+    if (c->model->schema.task == LIMN_CLASSIFY && has_proba(c->model) && k)
         assert_int_equal(limn_predict_proba(p, c->queries, QUERIES, out->proba), LIMN_OK);
     if (c->model->schema.task == LIMN_REGRESS)
         assert_int_equal(limn_predict_values(p, c->queries, QUERIES, out->values), LIMN_OK);
@@ -292,7 +318,8 @@ static void test_nan_and_infinity_are_refused_with_row_and_column(void **state) 
             int32_t classes[4] = {-7, -7, -7, -7};
             double values[4];
             c->queries[2 * 5 + 3] = bad[i];
-            limn_status status = tasks[t] == LIMN_CLASSIFY ? limn_predict(p, c->queries, 4, classes)
+            bool classify = tasks[t] == LIMN_CLASSIFY || tasks[t] == LIMN_OUTLIER;
+            limn_status status = classify ? limn_predict(p, c->queries, 4, classes)
                                  : tasks[t] == LIMN_REGRESS
                                      ? limn_predict_values(p, c->queries, 4, values)
                                      : limn_search(p, c->queries, 4, 1, (int64_t[4]){0}, values);
@@ -446,6 +473,21 @@ static void test_a_hostile_file_with_valid_checksums_does_no_harm(void **state) 
     end(c);
 }
 
+/* A choice may be meant for one of the method's tasks only. */
+static bool trains_for_some_task(limn_context *ctx, const lm_method *method, const char *param) {
+    bool trained = false;
+    for (size_t t = 0; t < LM_COUNT(tasks); t++) {
+        if (!can(method, tasks[t]))
+            continue;
+        limn_model *model = NULL;
+        limn_data *data = make_data(ctx, tasks[t], SHAPE_RANDOM, ROWS, 3);
+        trained |= try_train(ctx, method, data, LIMN_SCALE_AUTO, param, &model) == LIMN_OK;
+        limn_model_free(model);
+        limn_data_free(data);
+    }
+    return trained;
+}
+
 static void test_every_parameter_is_checked_and_every_choice_trains(void **state) {
     const lm_method *method = *state;
     limn_context *ctx = make_context(NULL, 1, 1);
@@ -464,9 +506,8 @@ static void test_every_parameter_is_checked_and_every_choice_trains(void **state
         if (param->type == LIMN_PARAM_CHOICE) {
             for (const char *c = param->choices; *c; c += strcspn(c, "|"), c += *c == '|') {
                 snprintf(text, sizeof text, "%s=%.*s", param->key, (int)strcspn(c, "|"), c);
-                assert_int_equal(try_train(ctx, method, data, LIMN_SCALE_AUTO, text, &model),
-                                 LIMN_OK);
-                limn_model_free(model);
+                if (!trains_for_some_task(ctx, method, text))
+                    fail_msg("%s: %s", text, limn_error(ctx));
             }
             continue;
         }
@@ -487,6 +528,10 @@ static void test_capabilities_tell_what_the_table_holds(void **state) {
     unsigned caps = m->info.capabilities;
     assert_int_equal(!!(caps & LIMN_CAN_CLASSIFY), m->predict != NULL);
     assert_int_equal(!!(caps & LIMN_CAN_PROBA), m->proba != NULL);
+    assert_int_equal(!!(caps & LIMN_CAN_SCORES), m->scores != NULL);
+    assert_int_equal(m->scores != NULL, m->score_count != NULL);
+    assert_int_equal(!!(caps & LIMN_CAN_IMPORT), m->import != NULL);
+    assert_int_equal(m->import != NULL, m->recognise != NULL);
     assert_int_equal(!!(caps & LIMN_CAN_REGRESS), m->values != NULL);
     assert_int_equal(!!(caps & LIMN_CAN_SEARCH), m->search != NULL);
     assert_true(m->train && m->destroy && m->save && m->load && m->scratch_size && m->stats);

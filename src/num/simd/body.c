@@ -494,4 +494,5 @@ const lm_simd GLUE(lm_simd_, LM_ISA) = {
     .poly = poly,
     .sigmoid = sigmoid,
     .cosine = cosine,
+    .sums = &GLUE(lm_simd_expand_, LM_ISA),
 };

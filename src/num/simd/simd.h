@@ -12,6 +12,16 @@
 typedef void lm_block_kernel(const float *data, size_t d, size_t panels, const float *x,
                              size_t x_stride, size_t m, float *out, size_t out_stride, bool more);
 
+/* Of expand.c; the functions of num/expand.h with the same names say what they do. */
+typedef struct lm_simd_expand {
+    void (*expand)(const float *k, size_t k_stride, size_t queries, const float *coef,
+                   size_t panels, size_t width, float *out, size_t out_stride);
+    void (*exp2_biased)(float *values, const float *bias, size_t n, float start);
+} lm_simd_expand;
+
+extern const lm_simd_expand lm_simd_expand_baseline, lm_simd_expand_avx2, lm_simd_expand_avx512,
+    lm_simd_expand_neon;
+
 /* The members mean what the functions of pack.h with the same names mean. */
 typedef struct lm_simd {
     const char *name;
@@ -28,6 +38,7 @@ typedef struct lm_simd {
     void (*poly)(float *values, size_t n, float gamma, float coef0, unsigned degree);
     void (*sigmoid)(float *values, size_t n, float gamma, float coef0);
     void (*cosine)(float *values, size_t n, const float *norms, float x_norm);
+    const lm_simd_expand *sums;
 } lm_simd;
 
 extern const lm_simd lm_simd_baseline, lm_simd_avx2, lm_simd_avx512, lm_simd_neon;
