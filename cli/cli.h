@@ -27,7 +27,7 @@ enum {
     EXIT_PIPE_CLOSED = 141 /* main dies of SIGPIPE instead, as other filters do */
 };
 
-enum { CLI_COLUMNS = 80, CLI_CHUNK_ROWS = 4096, CLI_MAX_POSITIONALS = 2 };
+enum { CLI_COLUMNS = 80, CLI_CHUNK_ROWS = 4096, CLI_MAX_POSITIONALS = 2, CLI_MAX_ALIASES = 64 };
 
 /* ---- options and verbs ---- */
 
@@ -35,6 +35,7 @@ typedef enum cli_kind {
     CLI_FLAG,     /* int: 1 when given */
     CLI_TEXT,     /* const char * */
     CLI_PARAM,    /* appended to params */
+    CLI_ALIAS,    /* of -m svm, as svm-train has it: appended to aliases */
     CLI_WHOLE,    /* uint64_t in min..max */
     CLI_REAL,     /* double in (min, max] */
     CLI_CHOICE,   /* int: the place in argument, which reads "a|b|c" */
@@ -61,14 +62,16 @@ typedef struct cli_group {
 typedef struct cli_args {
     const char *positionals[CLI_MAX_POSITIONALS];
     size_t positional_count;
-    int help, quiet, json, proba, no_label, no_speed;
+    int help, quiet, json, proba, scores, vote, no_label, no_speed;
     int help_as; /* cli_help_as */
     /* Values of the enumerations of limn.h. */
     int format, header, task, scale, missing, unknown, to;
     char delimiter, to_delimiter;
     const char *label, *method, *output, *label_file, *weights, *categorical, *to_labels;
-    const char **params;
+    const char **params; /* aliases of svm-train in front of them, translated */
     size_t param_count;
+    char *alias_text[CLI_MAX_ALIASES]; /* what of params was made here */
+    size_t alias_count;
     uint64_t seed, threads, neighbors, rows; /* threads 0: all cores */
     double subsample;
 } cli_args;

@@ -162,9 +162,9 @@ static int print_words(const limn_evaluation *e, const limn_data *data, const li
 /* ---- work ---- */
 
 static int check_labels(const limn_data *data, limn_task task, const char *path) {
-    bool labelled = task == LIMN_SEARCH     ? true
-                    : task == LIMN_CLASSIFY ? limn_data_classes(data) != NULL
-                                            : limn_data_targets(data) != NULL;
+    bool labelled = task == LIMN_SEARCH    ? true
+                    : task == LIMN_REGRESS ? limn_data_targets(data) != NULL
+                                           : limn_data_classes(data) != NULL;
     if (labelled)
         return EXIT_DONE;
     return cli_fail(EXIT_DATA,

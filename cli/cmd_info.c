@@ -53,9 +53,13 @@ static void print_columns(const limn_model *model, const limn_model_info *info) 
         int used = column.name
                        ? snprintf(text, sizeof text, "%s:", cli_text_name(column.name, 30, name))
                        : snprintf(text, sizeof text, "%zu:", c + 1);
-        for (size_t i = 0; i < column.categories && (size_t)used < sizeof text - 160; i++)
+        size_t i = 0;
+        for (; i < column.categories && (size_t)used < sizeof text - 200; i++)
             used += snprintf(text + used, sizeof text - (size_t)used, "%s %s", i ? "," : "",
                              cli_text_name(limn_model_category(model, c, i), 20, name));
+        if (i < column.categories)
+            used += snprintf(text + used, sizeof text - (size_t)used, ", and %zu more",
+                             column.categories - i);
         if (column.has_fill)
             snprintf(
                 text + used, sizeof text - (size_t)used, "%s missing cells become %s",

@@ -10,10 +10,11 @@ typedef struct answers {
     limn_model_info info;
     limn_predictor *predictor;
     limn_output *output;
-    bool with_proba;
+    bool with_proba, with_scores;
+    size_t width;     /* numbers behind the label */
     char **names;     /* of the classes, each as it is printed */
     int32_t *classes; /* of one chunk */
-    double *values;   /* of one chunk: regression values or probabilities */
+    double *values;   /* of one chunk: regression values, probabilities or scores */
 } answers;
 
 static int check_usage(const cli_args *args, const limn_model_info *info) {
@@ -22,10 +23,21 @@ static int check_usage(const cli_args *args, const limn_model_info *info) {
                         "%s was trained with --task search and gives no labels; use: "
                         "limn search %s %s -k K",
                         args->positionals[0], args->positionals[0], args->positionals[1]);
+    if (args->proba && args->scores)
+        return cli_fail(EXIT_USAGE, "--proba and --scores exclude each other; give one of them");
+    if (args->scores && info->scores == 0)
+        return cli_fail(EXIT_USAGE, "--scores: %s has no decision values; leave it out",
+                        info->capabilities & LIMN_CAN_SCORES ? args->positionals[0] : info->method);
     if (!args->proba)
         return EXIT_DONE;
     if (info->task != LIMN_CLASSIFY)
         return cli_fail(EXIT_USAGE, "--proba: %s predicts numbers, not classes; leave it out",
+                        args->positionals[0]);
+    const limn_method_info *method = limn_method_find(info->method);
+    if (!(info->capabilities & LIMN_CAN_PROBA) && method && (method->capabilities & LIMN_CAN_PROBA))
+        return cli_fail(EXIT_USAGE,
+                        "--proba: %s was trained without probabilities; train it with "
+                        "-p probability=yes (svm-train: -b 1)",
                         args->positionals[0]);
     if (!(info->capabilities & LIMN_CAN_PROBA))
         return cli_fail(EXIT_USAGE, "--proba: method %s gives no probabilities; leave it out",
@@ -43,7 +55,10 @@ static char *printed_name(const char *name, bool csv) {
 }
 
 static int allocate(answers *a, const limn_model *model) {
-    size_t count = a->info.classes, width = a->with_proba ? count : 1;
+    size_t count = a->info.classes, width;
+    bool csv = a->with_proba || a->with_scores;
+    a->width = a->with_proba ? count : a->with_scores ? a->info.scores : 0;
+    width = a->width ? a->width : 1;
     a->names = calloc(count + 1, sizeof *a->names);
     a->classes = malloc(CLI_CHUNK_ROWS * sizeof *a->classes);
     a->values = width > SIZE_MAX / sizeof *a->values / CLI_CHUNK_ROWS
@@ -52,7 +67,7 @@ static int allocate(answers *a, const limn_model *model) {
     if (!a->names || !a->classes || !a->values)
         return cli_fail(EXIT_FAILED, "out of memory");
     for (size_t i = 0; i < count; i++)
-        if (!(a->names[i] = printed_name(limn_model_class_name(model, i), a->with_proba)))
+        if (!(a->names[i] = printed_name(limn_model_class_name(model, i), csv)))
             return cli_fail(EXIT_FAILED, "out of memory");
     return EXIT_DONE;
 }
@@ -66,10 +81,28 @@ static void release(answers *a) {
     limn_predictor_free(a->predictor);
 }
 
+/* "p_a" of class a, or "f_a_b" of the decision between a and b; NULL when memory is out. */
+static char *column_name(const answers *a, const limn_model *model, size_t i) {
+    size_t first, second;
+    if (a->with_proba)
+        return cli_csv_cell("p_", limn_model_class_name(model, i));
+    if (!limn_model_score_pair(model, i, &first, &second))
+        return strdup("f");
+    const char *one = limn_model_class_name(model, first);
+    const char *other = limn_model_class_name(model, second);
+    char *both = malloc(strlen(one) + strlen(other) + 2);
+    if (!both)
+        return NULL;
+    sprintf(both, "%s_%s", one, other);
+    char *cell = cli_csv_cell("f_", both);
+    free(both);
+    return cell;
+}
+
 static int put_header(cli_session *session, answers *a, const limn_model *model) {
     int code = cli_put(session, a->output, "label");
-    for (size_t i = 0; i < a->info.classes && !code; i++) {
-        char *cell = cli_csv_cell("p_", limn_model_class_name(model, i));
+    for (size_t i = 0; i < a->width && !code; i++) {
+        char *cell = column_name(a, model, i);
         if (!cell)
             return cli_fail(EXIT_FAILED, "out of memory");
         code = cli_put(session, a->output, ",");
@@ -80,21 +113,25 @@ static int put_header(cli_session *session, answers *a, const limn_model *model)
 }
 
 static limn_status compute(answers *a, const limn_rows *rows) {
+    limn_status status = LIMN_OK;
+    limn_predictor_beyond(a->predictor, rows->beyond);
     if (a->info.task == LIMN_REGRESS)
         return limn_predict_values(a->predictor, rows->x, rows->n, a->values);
-    limn_status status = limn_predict(a->predictor, rows->x, rows->n, a->classes);
+    status = limn_predict(a->predictor, rows->x, rows->n, a->classes);
     if (status == LIMN_OK && a->with_proba)
         status = limn_predict_proba(a->predictor, rows->x, rows->n, a->values);
+    if (status == LIMN_OK && a->with_scores)
+        status = limn_predict_scores(a->predictor, rows->x, rows->n, a->values);
     return status;
 }
 
-static int put_proba(cli_session *session, answers *a, const double *proba) {
+static int put_numbers(cli_session *session, answers *a, const double *values) {
     /* All digits: fewer could make two classes tie in print, and the label would not be the
      * argmax of what is read back. */
     char number[CLI_NUMBER_BYTES + 1] = ",";
     int code = EXIT_DONE;
-    for (size_t c = 0; c < a->info.classes && !code; c++) {
-        cli_text_double(proba[c], number + 1);
+    for (size_t i = 0; i < a->width && !code; i++) {
+        cli_text_double(values[i], number + 1);
         code = cli_put(session, a->output, number);
     }
     return code;
@@ -108,8 +145,8 @@ static int put_rows(cli_session *session, answers *a, size_t n) {
             code = cli_put(session, a->output, cli_text_double(a->values[i], number));
         else
             code = cli_put(session, a->output, a->names[a->classes[i]]);
-        if (!code && a->with_proba)
-            code = put_proba(session, a, a->values + i * a->info.classes);
+        if (!code && a->width)
+            code = put_numbers(session, a, a->values + i * a->width);
         code = code ? code : cli_put(session, a->output, "\n");
     }
     return code ? code : cli_check(session, limn_output_flush(a->output));
@@ -138,7 +175,7 @@ static int predict(cli_session *session, const cli_args *args, const limn_model 
     const char *path = args->output ? args->output : "-";
     limn_read_options options;
     limn_reader *reader = NULL;
-    answers a = {.with_proba = args->proba};
+    answers a = {.with_proba = args->proba, .with_scores = args->scores};
     limn_model_describe(model, &a.info);
     int code = check_usage(args, &a.info);
     if (code || (code = allocate(&a, model)) ||
@@ -150,7 +187,7 @@ static int predict(cli_session *session, const cli_args *args, const limn_model 
     options.skip_label = 1;
     code = cli_check(session, limn_reader_open(session->context, args->positionals[1], &options,
                                                model, &reader));
-    if (!code && a.with_proba)
+    if (!code && (a.with_proba || a.with_scores))
         code = put_header(session, &a, model);
     code = code ? code : answer_all(session, &a, reader);
     code = cli_close_output(session, a.output, code);

@@ -98,14 +98,15 @@ static void print_words(const cli_args *args, const limn_model *model, const tim
     limn_model_info info;
     char a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES], c[CLI_NUMBER_BYTES];
     limn_model_describe(model, &info);
-    fprintf(file, "%s: trained on %llu rows, %zu features", info.method,
-            (unsigned long long)info.rows, info.features);
+    fprintf(file, "%s: trained on %llu row%s, %zu feature%s", info.method,
+            (unsigned long long)info.rows, info.rows == 1 ? "" : "s", info.features,
+            info.features == 1 ? "" : "s");
     if (info.columns != info.features)
-        fprintf(file, " from %zu columns", info.columns);
+        fprintf(file, " from %zu column%s", info.columns, info.columns == 1 ? "" : "s");
     if (info.used_features != info.features)
         fprintf(file, " (%zu used)", info.used_features);
     if (info.task == LIMN_CLASSIFY)
-        fprintf(file, ", %zu classes", info.classes);
+        fprintf(file, ", %zu class%s", info.classes, info.classes == 1 ? "" : "es");
     fprintf(file, "\nreading took %s, training %s\n", cli_text_seconds(time->reading, a),
             cli_text_seconds(time->training, b));
     fprintf(file, "%s: %s; a query touches %s vectors (%s)\n",

@@ -29,6 +29,8 @@ static kind kind_of(const cli_option *option) {
     switch (option->kind) {
     case CLI_CHOICE:
         return KIND_WORDS;
+    case CLI_ALIAS:
+        return strchr(option->argument, '|') ? KIND_WORDS : KIND_NOTHING;
     case CLI_PARAM:
         return KIND_PARAMS;
     case CLI_TEXT:
@@ -485,7 +487,7 @@ static void zsh_option(FILE *file, const cli_verb *verb, const cli_option *optio
     put_quoted(file, option->help, "[]\\");
     fputc(']', file);
     if (option->argument) {
-        fprintf(file, ":%s:", option->kind == CLI_CHOICE ? option->name : option->argument);
+        fprintf(file, ":%s:", strchr(option->argument, '|') ? option->name : option->argument);
         zsh_action(file, verb, option);
     }
     fputc('\'', file);

@@ -2,7 +2,8 @@
  *
  * Accepted: --name value, --name=value, -n value, -nvalue, flags in one (-qh), options and
  * positionals in any order, "--" ends the options, "-" alone is a positional. A repeated option
- * replaces its earlier value, except -p, which collects. */
+ * replaces its earlier value, except -p, which collects. The letters of svm-train (-c -g -t ...)
+ * become -p with the name that limn gives the parameter. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -121,6 +122,8 @@ static int set(const cli_option *option, const char *value, cli_args *args) {
     case CLI_PARAM:
         args->params[args->param_count++] = value;
         return EXIT_DONE;
+    case CLI_ALIAS:
+        return EXIT_FAILED; /* add_alias has them */
     case CLI_WHOLE:
         return set_whole(option, value, field);
     case CLI_REAL:
@@ -140,6 +143,75 @@ static int missing_value(const cli_option *option) {
                     option->argument);
 }
 
+/* ---- aliases: svm-train's letters ---- */
+
+static int keep_alias(cli_args *args, const char *key, const char *value) {
+    size_t size = strlen(key) + strlen(value) + 2;
+    if (args->alias_count == CLI_MAX_ALIASES)
+        return cli_fail(EXIT_USAGE, "too many options of svm-train; use -p %s=...", key);
+    char *text = malloc(size);
+    if (!text)
+        return cli_fail(EXIT_FAILED, "out of memory");
+    snprintf(text, size, "%s=%s", key, value);
+    args->alias_text[args->alias_count++] = text;
+    args->params[args->param_count++] = text;
+    return EXIT_DONE;
+}
+
+/* -w1 2 -w2 3 become class_weight=1:2,2:3: the last one replaces those before it. */
+static int keep_weight(cli_args *args, const char *label, const char *weight) {
+    const char *before = NULL;
+    for (size_t i = 0; i < args->param_count; i++)
+        if (strncmp(args->params[i], "class_weight=", 13) == 0)
+            before = args->params[i] + 13;
+    char *list = malloc((before ? strlen(before) : 0) + strlen(label) + strlen(weight) + 3);
+    if (!list)
+        return cli_fail(EXIT_FAILED, "out of memory");
+    sprintf(list, "%s%s%s:%s", before ? before : "", before ? "," : "", label, weight);
+    int code = keep_alias(args, "class_weight", list);
+    free(list);
+    return code;
+}
+
+static const char *next_word(parser *p) {
+    return p->next < p->argc ? p->argv[p->next++] : NULL;
+}
+
+/* attached: what stands directly behind the letter, or NULL. */
+static int add_alias(parser *p, const cli_option *option, const char *attached) {
+    static const char *const types[] = {"c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"};
+    static const char *const kernels[] = {"linear", "poly", "rbf", "sigmoid"};
+    static const char *const yes_no[] = {"no", "yes"};
+    static const struct {
+        char letter;
+        const char *key;
+        const char *const *names; /* of the numbers 0, 1, ...; NULL: the value itself */
+        size_t count;
+    } keys[] = {
+        {'s', "type", types, 5},        {'t', "kernel", kernels, 4}, {'c', "C", NULL, 0},
+        {'g', "gamma", NULL, 0},        {'d', "degree", NULL, 0},    {'r', "coef0", NULL, 0},
+        {'b', "probability", yes_no, 2}};
+    const char *value = attached ? attached : next_word(p);
+    if (!value || !*value)
+        return missing_value(option);
+    if (option->letter == 'w') { /* -w1 2, as there, or --svm-weight 1=2 */
+        char label[64];
+        const char *weight = strrchr(value, '=');
+        snprintf(label, sizeof label, "%.*s", weight ? (int)(weight - value) : 60, value);
+        weight = weight ? weight + 1 : next_word(p);
+        return weight ? keep_weight(p->args, label, weight) : missing_value(option);
+    }
+    size_t k = 0;
+    while (keys[k].letter != option->letter)
+        k++;
+    if (!keys[k].names)
+        return keep_alias(p->args, keys[k].key, value);
+    size_t number = (size_t)(value[0] - '0');
+    if (value[1] || value[0] < '0' || number >= keys[k].count)
+        return bad_value(option, value, option->argument);
+    return keep_alias(p->args, keys[k].key, keys[k].names[number]);
+}
+
 static int parse_long(parser *p, const char *word) {
     char shown[64];
     const char *name = word + 2, *value = strchr(name, '=');
@@ -152,6 +224,8 @@ static int parse_long(parser *p, const char *word) {
     if (!option->argument)
         return value ? cli_fail(EXIT_USAGE, "--%s takes no value", option->name)
                      : set(option, NULL, p->args);
+    if (option->kind == CLI_ALIAS)
+        return add_alias(p, option, value ? value + 1 : NULL);
     if (value)
         return set(option, value + 1, p->args);
     if (p->next >= p->argc)
@@ -167,6 +241,8 @@ static int parse_short(parser *p, const char *word) {
             snprintf(shown, sizeof shown, "%.50s", word);
             return unknown_option(p->verb, shown, shown + 1);
         }
+        if (option->kind == CLI_ALIAS)
+            return add_alias(p, option, letter[1] ? letter + 1 : NULL);
         if (option->argument) {
             if (letter[1])
                 return set(option, letter + 1, p->args);
@@ -205,7 +281,7 @@ static int parse_words(parser *p) {
 
 int cli_parse(const cli_verb *verb, int argc, char **argv, cli_args *args) {
     *args = (cli_args){.seed = 1, .threads = verb->default_threads, .subsample = 1};
-    /* Each -p takes at least one word, so there are never more than argc. */
+    /* Each -p or alias takes at least one word, so there are never more than argc. */
     args->params = calloc((size_t)argc + 1, sizeof *args->params);
     if (!args->params)
         return cli_fail(EXIT_FAILED, "out of memory");
@@ -222,6 +298,8 @@ int cli_parse(const cli_verb *verb, int argc, char **argv, cli_args *args) {
 }
 
 void cli_args_free(cli_args *args) {
+    for (size_t i = 0; i < args->alias_count; i++)
+        free(args->alias_text[i]);
     free(args->params);
     args->params = NULL;
 }

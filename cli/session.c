@@ -131,6 +131,7 @@ int cli_open_predictor(cli_session *session, const limn_model *model, const cli_
     limn_predictor_options_init(&options);
     options.threads = (int)args->threads;
     options.neighbors = neighbors;
+    options.vote = args->vote;
     return cli_check(session, limn_predictor_new(session->context, model, &options, out));
 }
 

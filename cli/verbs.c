@@ -101,9 +101,29 @@ static const cli_option train_options[] = {
     {"json", 0, NULL, "print the summary as one JSON object", CLI_FLAG, FIELD(json), 0, 0},
 };
 
+/* The values of -t and -s are numbers there. */
+static const cli_option svm_options[] = {
+    {"svm-type", 's', "0|1|2|3|4", "c_svc, nu_svc, one_class, epsilon_svr or nu_svr: -p type=...",
+     CLI_ALIAS, 0, 0, 0},
+    {"svm-kernel", 't', "0|1|2|3", "linear, poly, rbf or sigmoid: -p kernel=...", CLI_ALIAS, 0, 0,
+     0},
+    {"svm-cost", 'c', "C", "-p C=...", CLI_ALIAS, 0, 0, 0},
+    {"svm-gamma", 'g', "GAMMA", "-p gamma=...", CLI_ALIAS, 0, 0, 0},
+    {"svm-degree", 'd', "DEGREE", "-p degree=...", CLI_ALIAS, 0, 0, 0},
+    {"svm-coef0", 'r', "COEF0", "-p coef0=...", CLI_ALIAS, 0, 0, 0},
+    {"svm-weight", 'w', "LABEL=WEIGHT",
+     "-w1 2: errors of class 1 cost twice as much; -p class_weight=1:2", CLI_ALIAS, 0, 0, 0},
+    {"svm-probability", 'b', "0|1", "-p probability=...", CLI_ALIAS, 0, 0, 0},
+};
+
 static const cli_option predict_options[] = {
     {"proba", 0, NULL, "CSV with the label and the probability of each class", CLI_FLAG,
      FIELD(proba), 0, 0},
+    {"scores", 0, NULL, "CSV with the label and the decision values (f_a_b above 0 speaks for a)",
+     CLI_FLAG, FIELD(scores), 0, 0},
+    {"vote", 0, NULL,
+     "svm: the class with most votes of pairs, LIBSVM's rule, not the most probable one", CLI_FLAG,
+     FIELD(vote), 0, 0},
     {"output", 'o', "OUT", "file to write (default: standard output)", CLI_TEXT, FIELD(output), 0,
      0},
 };
@@ -171,6 +191,7 @@ static const cli_group common_group = GROUP("Common options", common_options);
 static const cli_group brief_group = GROUP("Common options", brief_options);
 static const cli_group data_group = GROUP("Data options", data_options);
 static const cli_group train_group = GROUP("Options", train_options);
+static const cli_group svm_group = GROUP("Options of svm-train, for -m svm", svm_options);
 static const cli_group predict_group = GROUP("Options", predict_options);
 static const cli_group eval_group = GROUP("Options", eval_options);
 static const cli_group search_group = GROUP("Options", search_options);
@@ -182,8 +203,8 @@ static const cli_group match_group = GROUP("Categories", match_options);
 static const cli_group json_group = GROUP("Options", json_options);
 static const cli_group help_group = GROUP("Options", help_options);
 
-static const cli_group *const train_groups[] = {&train_group, &data_group, &table_group,
-                                                &weight_group, &common_group};
+static const cli_group *const train_groups[] = {&train_group,  &data_group, &table_group,
+                                                &weight_group, &svm_group,  &common_group};
 static const cli_group *const predict_groups[] = {&predict_group, &data_group, &match_group,
                                                   &common_group};
 static const cli_group *const eval_groups[] = {&eval_group, &data_group, &match_group,
@@ -202,7 +223,9 @@ static const char *const train_examples[] = {
     "limn train iris.csv -m knn -o iris.limn",
     "limn train letter.libsvm.gz -m knn -p k=5 --scale zscore -o letter.limn",
     "limn train prices.csv --task regress --label price -m knn -o prices.limn",
-    "zcat big.csv.gz | limn train - -m knn --subsample 0.1 -o big.limn", NULL};
+    "limn train letter.libsvm.gz -m svm -p C=10 -p gamma=auto -o letter.limn",
+    "zcat big.csv.gz | limn train - -m knn --subsample 0.1 -o big.limn",
+    NULL};
 static const char *const predict_examples[] = {
     "limn predict iris.limn new.csv", "limn predict iris.limn new.csv --proba -o answers.csv",
     "tail -f measurements.csv | limn predict iris.limn -", NULL};
@@ -214,9 +237,12 @@ static const char *const search_examples[] = {
     "limn search points.limn queries.csv -k 10",
     "limn search points.limn queries.csv -k 10 --no-label -o neighbours.csv", NULL};
 static const char *const convert_examples[] = {
-    "limn convert letter.libsvm.gz letter.csv", "limn convert table.csv table.npy",
+    "limn convert letter.libsvm.gz letter.csv",
+    "limn convert table.csv table.npy",
     "limn convert train-images-idx3-ubyte.gz train.libsvm",
-    "zcat letter.libsvm.gz | limn convert - - --to csv | head", NULL};
+    "zcat letter.libsvm.gz | limn convert - - --to csv | head",
+    "limn convert libsvm.model letter.limn",
+    NULL};
 static const char *const synth_examples[] = {
     "limn synth", "limn synth mixture -n 10000 -p classes=5 -o mixture.csv",
     "limn synth friedman -n 1000 --seed 7 -o - | head", NULL};
@@ -239,7 +265,7 @@ const cli_verb cli_verbs[] = {
     {.name = "train",
      .usage = "DATA -m METHOD [-p KEY=VALUE]... -o MODEL [options]",
      .summary = "train a model and print a summary",
-     .details = "DATA is CSV, TSV or LIBSVM text, also gzipped; - is standard input.",
+     .details = "DATA is CSV, TSV, LIBSVM, NPY, IDX or ARFF, also gzipped; - is standard input.",
      .examples = train_examples,
      GROUPS(train_groups),
      .min_positionals = 1,
@@ -247,7 +273,7 @@ const cli_verb cli_verbs[] = {
      .default_threads = 0,
      .run = cmd_train},
     {.name = "predict",
-     .usage = "MODEL DATA [--proba] [-o OUT] [options]",
+     .usage = "MODEL DATA [--proba|--scores] [--vote] [-o OUT] [options]",
      .summary = "answer rows: one label a line",
      .details = "Columns are matched by name when model and DATA have a header. DATA - is "
                 "standard input: each line is answered as soon as it is complete.",
@@ -282,10 +308,12 @@ const cli_verb cli_verbs[] = {
      .run = cmd_search},
     {.name = "convert",
      .usage = "IN OUT [--to FORMAT] [options]",
-     .summary = "write data in another format",
+     .summary = "write data, or an SVM model, in another format",
      .details = "The kind of OUT is told by its extension (.csv .tsv .libsvm .svm .npy .idx .arff, "
                 "with .gz compressed) or by --to. Values and labels stay the same; categories "
-                "become one column each where the format has none (LIBSVM, NPY, IDX).",
+                "become one column each where the format has none (LIBSVM, NPY, IDX). A LIBSVM "
+                "text model as IN becomes a limn model, a limn model of the method svm becomes "
+                "LIBSVM text.",
      .examples = convert_examples,
      GROUPS(convert_groups),
      .min_positionals = 2,

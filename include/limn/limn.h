@@ -95,7 +95,7 @@ typedef struct limn_context_options {
     void *user;                                                 /* handed to log and progress */
     uint64_t seed;                                              /* 1 */
     int threads;           /* for training and evaluating; 0: all cores */
-    uint64_t memory_limit; /* refuse data larger than this many bytes; 0: physical memory */
+    uint64_t memory_limit; /* refuse data larger than this many bytes; 0: what is available */
 } limn_context_options;
 
 /* Fills in the defaults. */

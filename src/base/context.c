@@ -34,9 +34,19 @@ void limn_context_options_init(limn_context_options *options) {
     options->seed = 1;
 }
 
-static uint64_t physical_memory(void) {
+/* What could be taken without pushing others out, where the system says so; else all there is. */
+static uint64_t available_memory(void) {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
+    uint64_t memory = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
+    unsigned long long kilobytes;
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1 && kilobytes < memory / 1024)
+            memory = (uint64_t)kilobytes * 1024;
+    if (file)
+        fclose(file);
+    return memory;
 }
 
 static int core_count(void) {
@@ -62,7 +72,7 @@ limn_status lm_context_make(const limn_context_options *options, limn_context **
     ctx->user = options->user;
     ctx->seed = options->seed;
     ctx->threads = options->threads > 0 ? options->threads : core_count();
-    ctx->memory_limit = options->memory_limit ? options->memory_limit : physical_memory();
+    ctx->memory_limit = options->memory_limit ? options->memory_limit : available_memory();
     *out = ctx;
     return LIMN_OK;
 }

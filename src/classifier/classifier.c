@@ -86,8 +86,10 @@ static limn_status check_data(limn_context *ctx, const limn_data *data) {
         return lm_fail(ctx, LIMN_E_DATA, "there is nothing to train on: %zu rows of %zu features",
                        data->n, data->schema.features);
     if ((task == LIMN_CLASSIFY && !data->label) || (task == LIMN_REGRESS && !data->target))
-        return lm_fail(ctx, LIMN_E_DATA,
-                       "the rows have no labels to train on; name the label column");
+        return lm_fail(
+            ctx, LIMN_E_DATA,
+            "the rows have no labels to train on; name the label's column (--label), or for an "
+            "array the file of its labels (--label-file)");
     for (size_t i = 0; data->target && i < data->n; i++)
         if (!isfinite(data->target[i]))
             return lm_fail(ctx, LIMN_E_DATA, "row %zu: the target is not a finite number", i + 1);

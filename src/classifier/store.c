@@ -297,7 +297,8 @@ static limn_status get_numbers(const lm_kv *kv, const char *key, size_t count, d
 static limn_status get_column_categories(const lm_kv *kv, lm_column *column, double count,
                                          lm_texts *texts) {
     limn_status status = LIMN_OK;
-    if (!(count >= 1 && count <= (double)texts->left) || column->categories.count)
+    if (!(count >= 1 && count <= (double)texts->left && count == floor(count)) ||
+        column->categories.count)
         return lm_file_bad(kv->ctx, kv->file, "the categories of a column are not possible");
     for (size_t i = 0; i < (size_t)count && status == LIMN_OK; i++) {
         const char *name = lm_texts_next(texts);
@@ -314,6 +315,11 @@ static limn_status get_categories(const lm_kv *kv, lm_schema *schema) {
     int64_t count = 0;
     double *columns = NULL, *counts = NULL;
     limn_status status = lm_kv_int(kv, "text_columns", 1, (int64_t)schema->columns, &count);
+    /* A file without names says nowhere how many columns there are but in one number. */
+    if (status == LIMN_OK && !schema->column &&
+        schema->columns > kv->ctx->memory_limit / sizeof(lm_column) / 4)
+        status = lm_file_bad(kv->ctx, kv->file, "%zu columns need more memory than the limit",
+                             schema->columns);
     if (status == LIMN_OK)
         status = lm_schema_add_columns(kv->ctx, schema);
     if (status == LIMN_OK)
@@ -324,7 +330,7 @@ static limn_status get_categories(const lm_kv *kv, lm_schema *schema) {
         status = get_numbers(kv, "text_column_sizes", (size_t)count, &counts);
     for (size_t i = 0; i < (size_t)count && status == LIMN_OK; i++) {
         double c = columns[i];
-        if (!(c >= 0 && c < (double)schema->columns))
+        if (!(c >= 0 && c < (double)schema->columns && c == floor(c)))
             status = lm_file_bad(kv->ctx, kv->file, "a column of categories does not exist");
         else
             status = get_column_categories(kv, &schema->column[(size_t)c], counts[i], &texts);
@@ -338,9 +344,9 @@ static limn_status get_categories(const lm_kv *kv, lm_schema *schema) {
 
 static limn_status get_fill(const lm_kv *kv, lm_schema *schema) {
     double *fill = NULL;
-    limn_status status = lm_schema_add_columns(kv->ctx, schema);
+    limn_status status = get_numbers(kv, "fill", schema->columns, &fill);
     if (status == LIMN_OK)
-        status = get_numbers(kv, "fill", schema->columns, &fill);
+        status = lm_schema_add_columns(kv->ctx, schema);
     for (size_t c = 0; c < schema->columns && status == LIMN_OK; c++) {
         size_t categories = lm_schema_categories(schema, c);
         if (categories

@@ -47,14 +47,22 @@ static limn_status set_list(limn_context *ctx, const lm_labels *labels, const ch
     return status;
 }
 
+/* 1 where there are none. */
+static double largest_of(const double *weight, size_t n) {
+    double largest = weight ? 0 : 1;
+    for (size_t i = 0; weight && i < n; i++)
+        largest = weight[i] > largest ? weight[i] : largest;
+    return largest;
+}
+
 /* Each class gets the same total: (all rows / classes) / (rows of the class), rows by weight. */
 static void balance(const limn_data *data, double *weight) {
     size_t k = data->schema.labels.count;
-    double total = 0;
+    double total = 0, largest = largest_of(data->weight, data->n);
     for (size_t c = 0; c < k; c++)
         weight[c] = 0;
     for (size_t i = 0; i < data->n; i++) {
-        double own = data->weight ? data->weight[i] : 1;
+        double own = data->weight ? data->weight[i] / largest : 1;
         weight[data->label[i]] += own;
         total += own;
     }
@@ -140,15 +148,15 @@ limn_status lm_weights_drop_zero(limn_context *ctx, const limn_data *data, limn_
 
 /* ---- both ---- */
 
-/* Mean 1, inside the range that methods are promised. Halves first, so that no sum overflows. */
+/* Mean 1, inside the range that methods are promised. The largest is at most 1 before. */
 static void normalise(double *weight, size_t n) {
-    double largest = 0, sum = 0;
-    for (size_t i = 0; i < n; i++)
-        largest = weight[i] > largest ? weight[i] : largest;
-    for (size_t i = 0; i < n; i++)
-        sum += weight[i] / largest;
+    double largest = largest_of(weight, n), sum = 0;
     for (size_t i = 0; i < n; i++) {
-        weight[i] = weight[i] / largest * ((double)n / sum);
+        weight[i] /= largest;
+        sum += weight[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        weight[i] *= (double)n / sum;
         weight[i] = weight[i] > LM_WEIGHT_MIN ? weight[i] : LM_WEIGHT_MIN;
     }
 }
@@ -161,9 +169,12 @@ limn_status lm_weights_make(limn_context *ctx, const limn_data *data, const doub
     double *weight = lm_alloc(&ctx->mem, data->n, sizeof *weight);
     if (!weight)
         return lm_fail_memory(ctx);
+    /* Each divided by its largest first: no product overflows, and not all can vanish. */
+    double most = largest_of(data->weight, data->n);
+    double most_of_class = largest_of(of_class, data->schema.labels.count);
     for (size_t i = 0; i < data->n; i++)
-        weight[i] =
-            (data->weight ? data->weight[i] : 1) * (of_class ? of_class[data->label[i]] : 1);
+        weight[i] = (data->weight ? data->weight[i] / most : 1) *
+                    (of_class ? of_class[data->label[i]] / most_of_class : 1);
     normalise(weight, data->n);
     *out = weight;
     return LIMN_OK;

@@ -309,6 +309,12 @@ static limn_status pair_index(row_run *run, const char **p, size_t least, size_t
     size_t value = 0, count = run->arff->columns.count;
     for (; *q >= '0' && *q <= '9'; q++)
         value = value < count ? value * 10 + (size_t)(*q - '0') : count;
+    if (q != start && value < count && arff_blank(*q) && !strchr(",}\n", *arff_skip(q)) &&
+        value >= least) { /* the usual case needs no sentence */
+        *index = value;
+        *p = arff_skip(q);
+        return LIMN_OK;
+    }
     lm_quote(start, strcspn(start, ",}\n"), shown);
     if (q == start || !arff_blank(*q) || strchr(",}\n", *arff_skip(q)))
         return lm_reader_fail(run->r, &place,
@@ -320,13 +326,9 @@ static limn_status pair_index(row_run *run, const char **p, size_t least, size_t
                               "'%s' is for an attribute that there is not: the header declares "
                               "%zu, counted from 0",
                               shown, count);
-    if (value < least)
-        return lm_reader_fail(run->r, &place,
-                              "attribute %zu comes behind %zu; they must ascend within a row",
-                              value, least - 1);
-    *index = value;
-    *p = arff_skip(q);
-    return LIMN_OK;
+    return lm_reader_fail(run->r, &place,
+                          "attribute %zu comes behind %zu; they must ascend within a row", value,
+                          least - 1);
 }
 
 /* What attributes that do not appear hold. */

@@ -337,25 +337,15 @@ static limn_status count_columns(limn_reader *r, state *s) {
 
 /* ---- which column is what ---- */
 
-static limn_status explicit_column(limn_reader *r, size_t count, const char *what, const char *text,
-                                   size_t *column) {
-    char shown[48];
-    *column = lm_columns_find(NULL, count, text, strlen(text));
-    if (*column != LM_NO_COLUMN)
-        return LIMN_OK;
-    if (text[strspn(text, "0123456789")] == '\0')
-        return lm_fail(r->ctx, LIMN_E_DATA, "%s: the %s should be column %.20s, but there %s %zu",
-                       lm_reader_name(r), what, text, count == 1 ? "is only" : "are", count);
-    return lm_fail(r->ctx, LIMN_E_DATA,
-                   "%s: no column is named '%s', for an array has no names; give the number of "
-                   "the %s's column, first or last",
-                   lm_reader_name(r), lm_quote(text, strlen(text), shown), what);
+static lm_table table_of(const limn_reader *r, size_t width) {
+    return (lm_table){.file = lm_reader_name(r), .count = width, .array = true};
 }
 
 /* The columns that are no features when the file decides. */
 static limn_status choose_columns(limn_reader *r, size_t width, size_t *label, size_t *weight) {
     const limn_read_options *o = &r->options;
     lm_schema *schema = &r->schema;
+    lm_table table = table_of(r, width);
     limn_status status = LIMN_OK;
     if (o->categorical)
         return lm_fail(r->ctx, LIMN_E_USAGE,
@@ -363,15 +353,13 @@ static limn_status choose_columns(limn_reader *r, size_t width, size_t *label, s
                        "columns",
                        lm_reader_name(r));
     if (o->label)
-        status = explicit_column(r, width, "label", o->label, label);
+        status = lm_columns_named(r->ctx, &table, "label", o->label, label);
     if (status == LIMN_OK && o->weights)
-        status = explicit_column(r, width, "weight", o->weights, weight);
+        status = lm_columns_named(r->ctx, &table, "weight", o->weights, weight);
+    if (status == LIMN_OK)
+        status = lm_columns_apart(r->ctx, &table, *label, *weight);
     if (status != LIMN_OK)
         return status;
-    if (*weight != LM_NO_COLUMN && *weight == *label)
-        return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: column %zu cannot be both the label and the weights; name another",
-                       lm_reader_name(r), *weight + 1);
     schema->columns = width - (*label != LM_NO_COLUMN) - (*weight != LM_NO_COLUMN);
     schema->features = schema->columns;
     schema->label_column = *label;
@@ -381,46 +369,6 @@ static limn_status choose_columns(limn_reader *r, size_t width, size_t *label, s
                        "%s: no column is left for features; save them beside the label",
                        lm_reader_name(r));
     r->has_weight = *weight != LM_NO_COLUMN;
-    return LIMN_OK;
-}
-
-static limn_status wrong_count(limn_reader *r, size_t width) {
-    size_t d = r->match->features;
-    const char *file = lm_reader_name(r), *plural = width == 1 ? "" : "s";
-    if (r->options.no_label || r->options.label_file)
-        return lm_fail(r->ctx, LIMN_E_DATA, "%s: %zu column%s, but the model has %zu feature%s",
-                       file, width, plural, d, d == 1 ? "" : "s");
-    if (r->options.label)
-        return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: %zu column%s, but the model has %zu feature%s, which with the label "
-                       "makes %zu",
-                       file, width, plural, d, d == 1 ? "" : "s", d + 1);
-    return lm_fail(r->ctx, LIMN_E_DATA,
-                   "%s: %zu column%s, but the model has %zu feature%s: %zu columns without a label "
-                   "or %zu with one are expected",
-                   file, width, plural, d, d == 1 ? "" : "s", d, d + 1);
-}
-
-/* The same with match: label and weights stand where they stood in training; the weights, which
- * nobody wants here, may have been left out. */
-static limn_status match_columns(limn_reader *r, size_t width, size_t *label, size_t *weight) {
-    const lm_schema *match = r->match;
-    const limn_read_options *o = &r->options;
-    bool weights = match->weight_column != LM_NO_COLUMN && width == match->features + 2;
-    bool with_label = width - weights == match->features + 1 && !o->no_label && !o->label_file;
-    if (!with_label && (width - weights != match->features || o->label))
-        return wrong_count(r, width);
-    if (weights)
-        *weight = match->weight_column < width ? match->weight_column : width - 1;
-    if (!with_label)
-        return LIMN_OK;
-    if (o->label)
-        return explicit_column(r, width, "label", o->label, label);
-    *label = match->label_column;
-    if (!weights && match->weight_column < *label && *label != LM_NO_COLUMN)
-        --*label;
-    if (*label >= width || *label == *weight)
-        *label = *weight == width - 1 ? width - 2 : width - 1;
     return LIMN_OK;
 }
 
@@ -441,7 +389,8 @@ static limn_status resolve(limn_reader *r, state *s) {
         return lm_fail(r->ctx, LIMN_E_USAGE,
                        "%s: a label file is given, but so is %s; leave one of them out",
                        lm_reader_name(r), o->label ? "the label's column" : "that there is none");
-    limn_status status = r->match ? match_columns(r, s->width, &label, &weight)
+    lm_table table = table_of(r, s->width);
+    limn_status status = r->match ? lm_columns_match(r->ctx, &table, r->match, o, &label, &weight)
                                   : choose_columns(r, s->width, &label, &weight);
     if (status != LIMN_OK)
         return status;

@@ -149,8 +149,23 @@ static bool is_numbered_header(const lm_cells *first) {
     return true;
 }
 
+/* NA, NaN and ? stand for missing values, not for names; of empty cells a header has at most one,
+ * above an index. */
+static bool may_be_header(const lm_cells *first) {
+    size_t empty = 0;
+    for (size_t c = 0; c < first->count; c++) {
+        bool missing = cell_kind(first, c) == LM_CELL_MISSING, blank = !*lm_cells_at(first, c);
+        if (missing && !blank)
+            return false;
+        empty += blank;
+    }
+    return empty <= 1 && empty < first->count;
+}
+
 static bool header_from_two_rows(const lm_cells *first, const lm_cells *second) {
     bool text = false, number = false;
+    if (!may_be_header(first))
+        return false;
     for (size_t c = 0; c < first->count; c++) {
         lm_cell_kind kind = cell_kind(first, c);
         text = text || *lm_cells_at(first, c);
@@ -217,7 +232,7 @@ limn_status lm_columns_header(limn_context *ctx, const lm_column_request *reques
     bool number = false;
     for (size_t c = 0; c < first->count && !number; c++)
         number = cell_kind(first, c) == LM_CELL_NUMBER;
-    *header = !number;
+    *header = !number && may_be_header(first);
     bool categories = has_categories(request->match);
     if ((number || categories) && lm_schema_named(request->match))
         return header_from_names(ctx, first, request->match, header);
@@ -228,24 +243,25 @@ limn_status lm_columns_header(limn_context *ctx, const lm_column_request *reques
 
 /* ---- the label ---- */
 
-static limn_status unknown_column(limn_context *ctx, const lm_column_request *request, bool header,
-                                  const char *what, const char *text) {
+static limn_status unknown_column(limn_context *ctx, const lm_table *table, const char *what,
+                                  const char *text) {
     char shown[48];
-    size_t count = request->first->count;
     lm_quote(text, strlen(text), shown);
     if (text[strspn(text, "0123456789")] == '\0')
         return lm_fail(ctx, LIMN_E_DATA, "%s: the %s should be column %.20s, but there %s %zu",
-                       request->file, what, text, count == 1 ? "is only" : "are", count);
-    if (!header)
+                       table->file, what, text, table->count == 1 ? "is only" : "are",
+                       table->count);
+    if (!table->header)
         return lm_fail(ctx, LIMN_E_DATA,
-                       "%s: no column is named '%s', for the file has no header; give the number "
-                       "of the %s's column, first or last",
-                       request->file, shown, what);
+                       "%s: no column is named '%s', for %s; give the number of the %s's column, "
+                       "first or last",
+                       table->file, shown,
+                       table->array ? "an array has no names" : "the file has no header", what);
     name_list list = {0};
-    for (size_t c = 0; c < count; c++)
-        list_add(&list, lm_cells_at(request->first, c));
-    return lm_fail(ctx, LIMN_E_DATA, "%s: no column is named '%s'; the columns are %s",
-                   request->file, shown, list.text);
+    for (size_t c = 0; c < table->count; c++)
+        list_add(&list, lm_cells_at(table->header, c));
+    return lm_fail(ctx, LIMN_E_DATA, "%s: no column is named '%s'; the columns are %s", table->file,
+                   shown, list.text);
 }
 
 size_t lm_columns_find(const lm_cells *header, size_t count, const char *text, size_t length) {
@@ -267,17 +283,25 @@ size_t lm_columns_find(const lm_cells *header, size_t count, const char *text, s
     return number >= 1 && number <= count ? number - 1 : LM_NO_COLUMN;
 }
 
-/* The column that the options name as label or weights. */
-static limn_status explicit_column(limn_context *ctx, const lm_column_request *request, bool header,
-                                   const char *what, const char *text, size_t *column) {
-    *column =
-        lm_columns_find(header ? request->first : NULL, request->first->count, text, strlen(text));
-    return *column != LM_NO_COLUMN ? LIMN_OK : unknown_column(ctx, request, header, what, text);
+limn_status lm_columns_named(limn_context *ctx, const lm_table *table, const char *what,
+                             const char *text, size_t *column) {
+    *column = lm_columns_find(table->header, table->count, text, strlen(text));
+    return *column != LM_NO_COLUMN ? LIMN_OK : unknown_column(ctx, table, what, text);
 }
 
-static limn_status explicit_label(limn_context *ctx, const lm_column_request *request, bool header,
-                                  size_t *column) {
-    return explicit_column(ctx, request, header, "label", request->options->label, column);
+limn_status lm_columns_apart(limn_context *ctx, const lm_table *table, size_t label,
+                             size_t weight) {
+    if (label != weight || label == LM_NO_COLUMN)
+        return LIMN_OK;
+    return lm_fail(ctx, LIMN_E_DATA,
+                   "%s: column %zu cannot be both the label and the weights; name another",
+                   table->file, weight + 1);
+}
+
+static lm_table table_of(const lm_column_request *request, bool header) {
+    return (lm_table){.file = request->file,
+                      .header = header ? request->first : NULL,
+                      .count = request->first->count};
 }
 
 /* ---- roles ---- */
@@ -321,11 +345,12 @@ static limn_status choose_columns(limn_context *ctx, const lm_column_request *re
                                   size_t count, lm_schema *schema) {
     const limn_read_options *options = request->options;
     size_t label = LM_NO_COLUMN, weight = LM_NO_COLUMN;
+    lm_table table = table_of(request, header);
     limn_status status = LIMN_OK;
     if (options->weights)
-        status = explicit_column(ctx, request, header, "weight", options->weights, &weight);
+        status = lm_columns_named(ctx, &table, "weight", options->weights, &weight);
     if (status == LIMN_OK && options->label)
-        status = explicit_label(ctx, request, header, &label);
+        status = lm_columns_named(ctx, &table, "label", options->label, &label);
     if (status != LIMN_OK)
         return status;
     if (!options->label && !options->no_label) {
@@ -334,13 +359,9 @@ static limn_status choose_columns(limn_context *ctx, const lm_column_request *re
         if ((label == LM_NO_COLUMN || label == weight) && needed)
             label = weight == count - 1 && count > 1 ? count - 2 : count - 1;
     }
-    if (weight != LM_NO_COLUMN && weight == label)
-        return lm_fail(ctx, LIMN_E_DATA,
-                       "%s: column %zu cannot be both the label and the weights; name another",
-                       request->file, weight + 1);
     schema->label_column = label;
     schema->weight_column = weight;
-    return LIMN_OK;
+    return lm_columns_apart(ctx, &table, label, weight);
 }
 
 static limn_status resolve_training(limn_context *ctx, const lm_column_request *request,
@@ -402,14 +423,38 @@ static void warn_of_extra(limn_context *ctx, const lm_column_request *request,
                 extra, extra == 1 ? "" : "s", extra == 1 ? "is" : "are", list.text);
 }
 
+/* A feature may have the label's name as well. Where the file has that name as often as in
+ * training, with the label, the label is the one that was it then. */
+static size_t repeated_label(const lm_column_request *request) {
+    const lm_schema *match = request->match;
+    const lm_cells *header = request->first;
+    size_t features = 0, columns = 0, before = 0, found = LM_NO_COLUMN;
+    if (!match->label_name)
+        return LM_NO_COLUMN;
+    for (size_t c = 0; c < match->columns; c++) {
+        if (strcmp(match->column[c].name, match->label_name) != 0)
+            continue;
+        features++;
+        /* Columns in front of the label keep their place, those behind it are moved by one. */
+        before += c < match->label_column - (match->weight_column < match->label_column);
+    }
+    for (size_t c = 0; c < header->count; c++)
+        if (strcmp(lm_cells_at(header, c), match->label_name) == 0 && columns++ == before)
+            found = c;
+    return features && columns == features + 1 ? found : LM_NO_COLUMN;
+}
+
 static limn_status resolve_by_name(limn_context *ctx, const lm_column_request *request,
                                    lm_columns *columns) {
     const lm_schema *match = request->match;
     const lm_cells *header = request->first;
     size_t label = LM_NO_COLUMN, matched;
     limn_status status = LIMN_OK;
+    lm_table table = table_of(request, true);
     if (request->options->label)
-        status = explicit_label(ctx, request, true, &label);
+        status = lm_columns_named(ctx, &table, "label", request->options->label, &label);
+    else if (!request->options->no_label)
+        label = repeated_label(request);
     if (status == LIMN_OK)
         status = match_names(ctx, header, label, match, columns->role, &matched);
     if (status != LIMN_OK)
@@ -429,13 +474,14 @@ static limn_status resolve_by_name(limn_context *ctx, const lm_column_request *r
     return LIMN_OK;
 }
 
-static limn_status wrong_count(limn_context *ctx, const lm_column_request *request, size_t count) {
-    size_t d = request->match->columns;
-    const char *file = request->file, *plural = count == 1 ? "" : "s";
-    if (request->options->no_label)
+static limn_status wrong_count(limn_context *ctx, const lm_table *table, size_t d,
+                               const limn_read_options *options) {
+    size_t count = table->count;
+    const char *file = table->file, *plural = count == 1 ? "" : "s";
+    if (options->no_label || options->label_file)
         return lm_fail(ctx, LIMN_E_DATA, "%s: %zu column%s, but the model has %zu feature%s", file,
                        count, plural, d, d == 1 ? "" : "s");
-    if (request->options->label)
+    if (options->label)
         return lm_fail(ctx, LIMN_E_DATA,
                        "%s: %zu column%s, but the model has %zu feature%s, which with the label "
                        "makes %zu",
@@ -446,42 +492,57 @@ static limn_status wrong_count(limn_context *ctx, const lm_column_request *reque
                    file, count, plural, d, d == 1 ? "" : "s", d, d + 1);
 }
 
-/* Where label and weights stand in a file of that many columns, told by those of the model; the
- * weights may have been left out. False: the number of columns fits neither. */
-static bool find_places(const lm_column_request *request, size_t count, size_t *label,
-                        size_t *weight) {
-    const lm_schema *match = request->match;
-    const limn_read_options *options = request->options;
-    bool weights = match->weight_column != LM_NO_COLUMN && count == match->columns + 2;
-    size_t others = count - weights; /* SIZE_MAX for no column: no file has so many */
+/* Where the label stood in training, in a table that may lack the weights. */
+static size_t usual_label(const lm_table *table, const lm_schema *match, size_t weight) {
+    size_t label = match->label_column, count = table->count;
+    bool shifted = weight == LM_NO_COLUMN && match->weight_column != LM_NO_COLUMN;
+    if (label != LM_NO_COLUMN && shifted && match->weight_column < label)
+        label--;
+    if (label >= count || label == weight)
+        label = weight == count - 1 ? count - 2 : count - 1;
+    return label;
+}
+
+limn_status lm_columns_match(limn_context *ctx, const lm_table *table, const lm_schema *match,
+                             const limn_read_options *options, size_t *label, size_t *weight) {
+    size_t d = table->array ? match->features : match->columns, count = table->count;
+    bool weighted = match->weight_column != LM_NO_COLUMN;
+    bool no_label = options->no_label || options->label_file;
+    /* One column more is the label, unless training had none in the table and weights instead. */
+    bool only_weight = count == d + 1 && weighted && !options->label &&
+                       (no_label || match->label_column == LM_NO_COLUMN);
+    bool both = count == d + 2 && weighted && !no_label;
+    bool only_label = count == d + 1 && !only_weight && !no_label;
     *label = *weight = LM_NO_COLUMN;
-    if (weights)
-        *weight = match->weight_column < count ? match->weight_column : count - 1;
-    bool with_label = others == match->columns + 1 && !options->no_label;
-    if (!with_label)
-        return others == match->columns && !options->label;
-    *label = match->label_column;
-    if (!weights && match->weight_column != LM_NO_COLUMN && *label != LM_NO_COLUMN &&
-        match->weight_column < *label)
-        --*label;
-    if (*label >= count || *label == *weight)
-        *label = *weight == count - 1 ? count - 2 : count - 1;
-    return true;
+    if (!only_weight && !both && !only_label && (count != d || options->label))
+        return wrong_count(ctx, table, d, options);
+    if (only_weight || both) {
+        *weight = match->weight_column;
+        if (only_weight && match->label_column != LM_NO_COLUMN &&
+            match->label_column < match->weight_column)
+            --*weight; /* the label in front of them has been left out */
+        *weight = *weight < count ? *weight : count - 1;
+    }
+    if (!both && !only_label)
+        return LIMN_OK;
+    if (!options->label) {
+        *label = usual_label(table, match, *weight);
+        return LIMN_OK;
+    }
+    limn_status status = lm_columns_named(ctx, table, "label", options->label, label);
+    return status == LIMN_OK ? lm_columns_apart(ctx, table, *label, *weight) : status;
 }
 
 static limn_status resolve_by_place(limn_context *ctx, const lm_column_request *request,
                                     bool header, lm_columns *columns) {
     size_t label, weight;
-    if (!find_places(request, columns->count, &label, &weight))
-        return wrong_count(ctx, request, columns->count);
-    if (request->options->label) {
-        limn_status status = explicit_label(ctx, request, header, &label);
-        if (status != LIMN_OK)
-            return status;
-    }
-    number_features(columns, label, weight,
-                    lm_label_wanted(request->options, request->match->task));
-    return LIMN_OK;
+    lm_table table = table_of(request, header);
+    limn_status status =
+        lm_columns_match(ctx, &table, request->match, request->options, &label, &weight);
+    if (status == LIMN_OK)
+        number_features(columns, label, weight,
+                        lm_label_wanted(request->options, request->match->task));
+    return status;
 }
 
 limn_status lm_columns_resolve(limn_context *ctx, const lm_column_request *request, bool header,

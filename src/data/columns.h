@@ -38,6 +38,25 @@ typedef struct lm_column_request {
 /* The column that text[0..length) names: NAME (of the header, which may be NULL), a number from 1,
  * first or last; LM_NO_COLUMN when there is none such. */
 size_t lm_columns_find(const lm_cells *header, size_t count, const char *text, size_t length);
+/* A table whose columns are told by their place. */
+typedef struct lm_table {
+    const char *file;       /* for sentences */
+    const lm_cells *header; /* or NULL */
+    size_t count;           /* columns */
+    bool array;             /* of numbers only: its columns are features, categories included */
+} lm_table;
+
+/* The column that an option names; LIMN_E_DATA that lists the columns when there is none such.
+ * what: "label" or "weight". */
+limn_status lm_columns_named(limn_context *ctx, const lm_table *table, const char *what,
+                             const char *text, size_t *column);
+/* LIMN_E_DATA when both are the same column. */
+limn_status lm_columns_apart(limn_context *ctx, const lm_table *table, size_t label, size_t weight);
+/* Which columns are no features with match, where there are no names: the label stands where it
+ * stood in training; the weights too, or they have been left out. */
+limn_status lm_columns_match(limn_context *ctx, const lm_table *table, const lm_schema *match,
+                             const limn_read_options *options, size_t *label, size_t *weight);
+
 /* Whether the first row is a header. */
 limn_status lm_columns_header(limn_context *ctx, const lm_column_request *request, bool *header);
 /* Gives each column its role, and fills in schema (initialised; its task is set). */

@@ -57,8 +57,8 @@ static limn_status refuse_inputs(limn_context *ctx, const char *from,
 /* By their first bytes: limn's own, as src/model/layout.h has them, and the first word of LIBSVM's.
  */
 static bool is_model(const char *path) {
-    static const char limn[] = "limn\r\n\x1a\n", libsvm[] = "svm_type";
-    char head[8] = "";
+    static const char limn[] = "limn\r\n\x1a\n", libsvm[] = "svm_type ";
+    char head[9] = "";
     if (!is_regular(path))
         return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -67,7 +67,7 @@ static bool is_model(const char *path) {
     ssize_t got = read(fd, head, sizeof head);
     close(fd);
     return got == (ssize_t)sizeof head &&
-           (memcmp(head, limn, sizeof head) == 0 || memcmp(head, libsvm, sizeof head) == 0);
+           (memcmp(head, limn, strlen(limn)) == 0 || memcmp(head, libsvm, sizeof head) == 0);
 }
 
 /* ---- progress: the second reading is told as what it is for ---- */
@@ -126,6 +126,12 @@ static limn_status copy_rows(limn_reader *reader, lm_table_out *table, relay *r)
     }
 }
 
+/* ARFF has weights behind its rows. */
+static void warn_of_weights(limn_context *ctx, const char *from) {
+    lm_warn(ctx, "%s: the weights of its rows are left out; put them into a column to keep them",
+            from);
+}
+
 /* The file speaks for itself once: what it said the first time holds the second time. */
 static limn_status stream(limn_context *ctx, const char *from, const limn_read_options *reading,
                           const char *to, const limn_write_options *writing,
@@ -137,6 +143,8 @@ static limn_status stream(limn_context *ctx, const char *from, const limn_read_o
     limn_status status = lm_data_survey(ctx, from, reading, &survey);
     if (status != LIMN_OK)
         goto done;
+    if (survey.weighted)
+        warn_of_weights(ctx, from);
     again.format = survey.format;
     again.delimiter = survey.delimiter;
     again.header = lm_schema_named(&survey.schema) ? LIMN_HEADER_YES : LIMN_HEADER_NO;
@@ -195,6 +203,8 @@ static limn_status through_memory(limn_context *ctx, const char *from,
     limn_status status = lm_data_read(ctx, from, reading, NULL, &data);
     if (status != LIMN_OK)
         return status;
+    if (data->weight)
+        warn_of_weights(ctx, from);
     *info = (limn_convert_info){data->n, data->schema.features, data->format, info->to};
     lm_table_shape shape = {&data->schema, data->n, data->label || data->target, all_bytes(data)};
     status = lm_table_open(ctx, to, writing, &shape, &table);
@@ -213,16 +223,15 @@ limn_status limn_convert(limn_context *context, const char *from, const limn_rea
     limn_read_options_init(&options);
     if (reading)
         options = *reading;
-    options.weights = NULL; /* no format has a place for them: they are a column like others */
+    options.weights = NULL; /* a column like others */
     if (!from || !*from)
         return lm_fail(context, LIMN_E_USAGE, "the name of an input file is empty");
     limn_status status = lm_table_plan(context, to, writing, &facts.to, &label_file);
     if (status == LIMN_OK)
         status = refuse_inputs(context, from, &options, to, label_file);
     if (status == LIMN_OK && is_model(from))
-        status = lm_fail(
-            context, LIMN_E_USAGE,
-            "%s: this is a model, and models cannot be converted yet; name a data file", from);
+        status = lm_fail(context, LIMN_E_USAGE,
+                         "%s: this is a model, not data; open it and save or export it", from);
     bool twice = is_regular(from) && (!options.label_file || is_regular(options.label_file)) &&
                  options.missing == LIMN_MISSING_ERROR;
     if (status == LIMN_OK)

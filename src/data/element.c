@@ -1,6 +1,7 @@
 /* element.c: one element of an array: number, or text of a fixed size filled up with zeros. Numbers
  * may have any byte order, and any address. */
 #include "data/array.h"
+#include "data/number.h"
 
 #include <endian.h>
 #include <math.h>
@@ -143,6 +144,8 @@ size_t lm_element_text(const lm_array *array, const unsigned char *p, char *text
     }
     if (fabs(value) < 0x1p53 && value == trunc(value))
         return whole_text((uint64_t)fabs(value), value < 0, text);
+    if (array->size <= sizeof(float)) /* 0.1 stays 0.1 */
+        return lm_format_float((float)value, text);
     return lm_format_double(value, text);
 }
 

@@ -139,6 +139,20 @@ static limn_status infinite(limn_reader *r, const lm_place *place, const char *s
                           shown);
 }
 
+/* Digits, a comma, digits: a number of many countries, and no category. */
+static bool has_decimal_comma(const char *text, size_t length) {
+    size_t sign = length && (*text == '-' || *text == '+'), whole = 0, part = 0;
+    const char *p = text + sign, *end = text + length;
+    while (p + whole < end && p[whole] >= '0' && p[whole] <= '9')
+        whole++;
+    if (!whole || p + whole >= end || p[whole] != ',')
+        return false;
+    p += whole + 1;
+    while (p + part < end && p[part] >= '0' && p[part] <= '9')
+        part++;
+    return part && p + part == end;
+}
+
 static limn_status mixed(limn_reader *r, const lm_place *place, size_t c, const char *shown) {
     bool number = r->kind[c] == LM_COLUMN_NUMBER;
     return lm_reader_fail(r, place,
@@ -185,23 +199,27 @@ static limn_status collect_cell(limn_reader *r, const lm_place *place, size_t c,
     char shown[48];
     float *value = &sink->x[sink->n * sink->stride + c];
     lm_cell_kind cell = lm_cell_classify(text, length, value);
-    lm_quote(text, length, shown);
     if (cell == LM_CELL_MISSING)
         return collect_missing(r, place, c, sink);
     if (!r->kind || (cell == LM_CELL_TEXT && !r->whole))
         return cell == LM_CELL_NUMBER     ? LIMN_OK
-               : cell == LM_CELL_INFINITE ? infinite(r, place, shown)
+               : cell == LM_CELL_INFINITE ? infinite(r, place, lm_quote(text, length, shown))
                                           : lm_reader_fail(r, place,
                                                            "'%s' is not a number; correct it or "
                                                            "remove the column or the row",
-                                                           shown);
+                                                           lm_quote(text, length, shown));
+    if (cell == LM_CELL_TEXT && r->kind[c] != LM_COLUMN_CHOSEN && has_decimal_comma(text, length))
+        return lm_reader_fail(r, place,
+                              "'%s' looks like a number with a decimal comma; write a point, or "
+                              "name the column in --categorical if it is none",
+                              lm_quote(text, length, shown));
     decide(r, place, c, cell == LM_CELL_TEXT ? LM_COLUMN_CATEGORY : LM_COLUMN_NUMBER);
     if (r->kind[c] == LM_COLUMN_CHOSEN ||
         (r->kind[c] == LM_COLUMN_CATEGORY && cell == LM_CELL_TEXT))
         return add_category(r, place, c, text, length, value);
     if (r->kind[c] == LM_COLUMN_CATEGORY || cell == LM_CELL_TEXT)
-        return mixed(r, place, c, shown);
-    return cell == LM_CELL_NUMBER ? LIMN_OK : infinite(r, place, shown);
+        return mixed(r, place, c, lm_quote(text, length, shown));
+    return cell == LM_CELL_NUMBER ? LIMN_OK : infinite(r, place, lm_quote(text, length, shown));
 }
 
 /* ---- cells ---- */
@@ -230,6 +248,21 @@ limn_status lm_reader_cell(limn_reader *r, const lm_place *place, size_t c, cons
                           lm_quote(text, length, shown));
 }
 
+/* By halving: the features of the columns ascend. */
+static const lm_column *column_of_feature(const lm_schema *s, size_t feature) {
+    size_t low = 0, high = s->columns;
+    if (!s->column)
+        return NULL;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (s->column[middle].first <= feature)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &s->column[low];
+}
+
 limn_status lm_reader_number(limn_reader *r, const lm_place *place, size_t feature, double value,
                              lm_sink *sink) {
     char text[32];
@@ -243,10 +276,9 @@ limn_status lm_reader_number(limn_reader *r, const lm_place *place, size_t featu
     }
     if (!r->match)
         return collect_missing(r, place, feature, sink);
-    const lm_column *column = NULL;
-    for (size_t c = 0; r->schema.column && c < r->schema.columns && !column; c++)
-        if (r->schema.column[c].first == feature && !r->schema.column[c].categories.count)
-            column = &r->schema.column[c];
+    const lm_column *column = column_of_feature(&r->schema, feature);
+    if (column && column->categories.count) /* one of its features says nothing about the others */
+        column = NULL;
     return match_missing(r, place, column, feature, sink);
 }
 
@@ -288,11 +320,12 @@ static limn_status sort_categories(limn_reader *r, size_t c, lm_sink *sink) {
 }
 
 /* Brings the k-th smallest of v[0..n) to place k, none larger in front of it (Hoare's selection;
- * the middle as pivot, so that sorted columns are no trap). */
-static void select_kth(float *v, size_t n, size_t k) {
+ * pivots are drawn, so that no order of a column is a trap). */
+static void select_kth(lm_rng *rng, float *v, size_t n, size_t k) {
     size_t low = 0, high = n - 1;
     while (low < high) {
-        float pivot = v[low + (high - low) / 2];
+        /* Never the last one: the lower part would be all of it. */
+        float pivot = v[low + (size_t)lm_rng_below(rng, high - low)];
         size_t i = low, j = high;
         for (;; i++, j--) {
             while (v[i] < pivot)
@@ -313,7 +346,8 @@ static void select_kth(float *v, size_t n, size_t k) {
 }
 
 static double median_of(float *v, size_t n) {
-    select_kth(v, n, n / 2);
+    lm_rng rng = lm_rng_at(1, LM_STREAM_SPLIT, n);
+    select_kth(&rng, v, n, n / 2);
     double upper = (double)v[n / 2], lower = (double)v[0];
     if (n % 2)
         return upper;
@@ -341,7 +375,7 @@ static limn_status find_fill(limn_reader *r, size_t c, const lm_sink *sink, floa
     lm_column *column = &r->schema.column[c];
     for (size_t i = 0; i < sink->n; i++) {
         float value = sink->x[i * sink->stride + c];
-        if (!isnan(value))
+        if (!isnan(value) && !(sink->weight && sink->weight[i] == 0)) /* such rows are left out */
             values[n++] = value;
     }
     if (column->name)

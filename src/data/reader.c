@@ -100,6 +100,11 @@ static limn_status missing_cells(limn_reader *r) {
 /* ---- text ---- */
 
 static limn_status refuse_zero_bytes(limn_reader *r, size_t from) {
+    if (r->text.end >= 4 && memcmp(r->text.data, "PK\3\4", 4) == 0)
+        return lm_fail(r->ctx, LIMN_E_DATA,
+                       "%s: this is a zip archive (such as numpy's .npz or a spreadsheet); save "
+                       "the table as .npy or CSV",
+                       lm_reader_name(r));
     const char *zero = memchr(r->text.data + from, 0, r->text.end - from);
     if (!zero)
         return LIMN_OK;
@@ -686,6 +691,7 @@ limn_status lm_data_survey(limn_context *ctx, const char *path, const limn_read_
         lm_schema_move(&r->schema, &out->schema, &ctx->mem);
         out->rows = r->rows;
         out->labelled = r->has_label;
+        out->weighted = r->has_weight;
         out->format = r->format->id;
         out->delimiter = r->options.delimiter;
     }

@@ -27,6 +27,7 @@ typedef struct lm_survey {
     uint64_t rows;
     bool bytes;    /* every feature is a whole number from 0 to 255 */
     bool labelled; /* rows have labels */
+    bool weighted; /* rows have weights */
     limn_format format;
     char delimiter; /* of CSV; else what the options said */
 } lm_survey;

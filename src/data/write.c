@@ -6,6 +6,7 @@
  * rows never stand there without them. */
 #include "data/write_impl.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -282,6 +283,26 @@ static limn_status choose_delimiter(lm_table_out *t, char delimiter) {
     return LIMN_OK;
 }
 
+/* Two names of one file, whether it is there already or not: the same last part in one folder. */
+static bool same_place(const char *a, const char *b) {
+    char folders[2][PATH_MAX];
+    const char *paths[] = {a, b}, *last[2];
+    struct stat info[2];
+    for (int i = 0; i < 2; i++) {
+        const char *slash = strrchr(paths[i], '/');
+        size_t length = slash ? (size_t)(slash - paths[i]) : 0;
+        last[i] = slash ? slash + 1 : paths[i];
+        if (length >= PATH_MAX)
+            return false;
+        memcpy(folders[i], paths[i], length);
+        strcpy(folders[i] + length, slash ? "/" : ".");
+        if (stat(folders[i], &info[i]) != 0)
+            return strcmp(a, b) == 0;
+    }
+    return strcmp(last[0], last[1]) == 0 && info[0].st_dev == info[1].st_dev &&
+           info[0].st_ino == info[1].st_ino;
+}
+
 /* The file that labels would go to, if there are any. */
 static limn_status choose_label_file(lm_table_out *t, const char *label_file) {
     if (label_file && !t->kind->apart)
@@ -289,7 +310,7 @@ static limn_status choose_label_file(lm_table_out *t, const char *label_file) {
                        "%s: a file of the format %s holds its labels itself; leave the label file "
                        "out",
                        t->path, limn_format_name(t->kind->id));
-    if (label_file && strcmp(label_file, t->path) == 0)
+    if (label_file && same_place(label_file, t->path))
         return lm_fail(t->ctx, LIMN_E_USAGE,
                        "%s: rows and labels cannot go to the same file; give another name",
                        t->path);

@@ -95,7 +95,9 @@ static bool needs_quotes(const lm_table_out *t, const char *text, size_t length)
             (c == ' ' && blanks) || (c == ':' && colons))
             return true;
     }
-    return text[0] == ' ' || text[length - 1] == ' ' || strncmp(text, "\xef\xbb\xbf", 3) == 0;
+    /* @ and % begin the lines of ARFF. */
+    return strchr(" @%", text[0]) || text[length - 1] == ' ' ||
+           strncmp(text, "\xef\xbb\xbf", 3) == 0;
 }
 
 static limn_status put_cell(lm_table_out *t, const char *text) {

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 import pathlib
 import random
@@ -279,9 +280,10 @@ def test_the_input_is_never_replaced(fails, limn, tmp_path, train_csv):
 
 def test_wrong_usage(fails, tmp_path, train_csv, model):
     before = names(tmp_path)
-    assert "models cannot be converted yet" in fails(2, "convert", model, "out.csv")
+    assert "text form" in fails(1, "convert", model, "out.csv")
+    assert "--to" in fails(2, "convert", model, "out.csv", "--to", "csv")
     (tmp_path / "old.model").write_text("svm_type c_svc\nkernel_type linear\n")
-    assert "models cannot be converted yet" in fails(2, "convert", "old.model", "out.csv")
+    assert "old.model" in fails(4, "convert", "old.model", "out.limn")
     (tmp_path / "old.model").unlink()
     assert ".csv, .tsv" in fails(2, "convert", train_csv, "out.parquet")
     assert "label file" in fails(2, "convert", train_csv, "out.csv", "--to-labels", "y.csv")
@@ -393,3 +395,36 @@ def test_progress_line_on_a_terminal(tmp_path):
     assert lines and all(line.startswith(("reading", "writing")) for line in lines)
     assert any("rows/s" in line for line in lines)
     assert text.endswith("\r\x1b[K") and "\n" not in text
+
+
+@pytest.mark.parametrize("text", ["y,a,y\n1,10,2\n2,20,1\n", "y,a,y\np,10,2\nq,20,1\n",
+                                  "a,y,b,y\n1,u,3,4\n5,v,7,8\n"])
+def test_a_feature_with_the_labels_name_stays_a_feature(limn, tmp_path, text):
+    (tmp_path / "dup.csv").write_text(text)
+    twice = limn("convert", "dup.csv", "-", "--quiet").stdout
+    assert twice == limn("convert", "-", "-", "--quiet", input=text).stdout
+    limn("train", "dup.csv", "-m", "knn", "-p", "k=1", "-o", "dup.limn")
+    assert json.loads(limn("eval", "dup.limn", "dup.csv", "--no-speed", "--json")
+                      .stdout)["accuracy"] == 1
+
+
+def test_rows_and_labels_never_share_a_file(limn, fails, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n1,2\n3,4\n")
+    (tmp_path / "sub").mkdir()
+    for other in ("./o.npy", "sub/../o.npy"):
+        assert "same file" in fails(2, "convert", "t.csv", "o.npy", "--to-labels", other)
+    assert not (tmp_path / "o.npy").exists()
+
+
+def test_a_warning_tells_of_weights_that_no_column_holds(limn, tmp_path):
+    (tmp_path / "w.arff").write_text("@relation w\n@attribute x numeric\n@attribute y {a,b}\n@data\n"
+                                     "1,a,{0.5}\n2,b,{3}\n")
+    assert "weights" in limn("convert", "w.arff", "w.csv").stderr
+
+
+def test_a_table_that_begins_like_a_model_is_a_table(limn, tmp_path):
+    (tmp_path / "t.csv").write_text("svm_type,b,label\n1,2,u\n3,4,v\n")
+    limn("convert", "t.csv", "t.npy")
+    (tmp_path / "r.csv").write_text('"@relation x",b,label\n1,2,u\n3,4,v\n')
+    limn("convert", "r.csv", "s.csv")
+    assert (tmp_path / "s.csv").read_text() == (tmp_path / "r.csv").read_text()

@@ -156,6 +156,10 @@ def files_of_the_examples(folder):
     subprocess.run(["gzip", "-k", "big.csv"], cwd=folder, check=True)
     letters = blobs(60, seed=4, names=["1", "2", "3"])
     letters.libsvm(folder / "letter.libsvm")
+    subprocess.run([LIMN, "train", "letter.libsvm", "-m", "svm", "--scale", "none", "-o",
+                    "svm.limn"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([LIMN, "convert", "svm.limn", "libsvm.model"], cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL)
     subprocess.run(["gzip", "letter.libsvm"], cwd=folder, check=True)
     prices = Table(irises.rows, [repr(sum(row)) for row in irises.rows], irises.columns, "price")
     prices.csv(folder / "prices.csv")

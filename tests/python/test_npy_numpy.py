@@ -185,3 +185,20 @@ def test_several_arrays_in_one_file_are_refused(refusal, tmp_path):
         np.save(file, np.zeros((3, 2)))
         np.save(file, np.zeros((3, 2)))
     assert "one array a file" in refusal(tmp_path / "x.npy")
+
+
+def test_weights_beside_labels_of_their_own_file(limn, tmp_path):
+    rng = np.random.default_rng(1)
+    y = np.arange(60) % 2
+    x = np.column_stack([np.ones(60), rng.normal(size=60) + 3 * y, rng.normal(size=60)])
+    np.save(tmp_path / "w.npy", x.astype("f4"))
+    np.save(tmp_path / "w-labels.npy", y)
+    model = tmp_path / "w.limn"
+    limn("train", tmp_path / "w.npy", "--weights", "1", "-m", "lda", "-o", model)
+    # the training file, with its weights, and the same without them
+    np.save(tmp_path / "plain.npy", x[:, 1:].astype("f4"))
+    answers = limn("predict", model, tmp_path / "w.npy")
+    assert answers == limn("predict", model, tmp_path / "plain.npy")
+    assert np.mean(np.array(answers.split(), int) == y) > 0.85
+    for labels in ([], ["--label-file", tmp_path / "w-labels.npy"]):
+        assert "accuracy" in limn("eval", model, tmp_path / "w.npy", "--no-speed", *labels)

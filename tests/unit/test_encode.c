@@ -266,6 +266,13 @@ static void test_weights_are_a_column_of_their_own(void **state) {
     assert_string_equal(class_of_row(later, 0), "a");
     limn_data_free(later);
     limn_data_free(data);
+    limn_read_options clash = with_task(LIMN_CLASSIFY); /* with match, too */
+    options.weights = "1";
+    data = must_read(&w, "1,2,3,a\n4,5,6,b\n", &options, NULL);
+    clash.label = "1";
+    must_fail(&w, "1,2,3,a\n4,5,6,b\n", &clash, &data->schema, LIMN_E_DATA,
+              "t.csv: column 1 cannot be both the label and the weights; name another");
+    limn_data_free(data);
     options.weights = "2";
     options.label = "2";
     must_fail(&w, "1,2,a\n", &options, NULL, LIMN_E_DATA,

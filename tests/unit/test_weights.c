@@ -191,6 +191,28 @@ static void test_class_weights_are_sample_weights_of_the_class(void **state) {
     close_world(&w);
 }
 
+/* Only ratios matter, whatever the unit. */
+static void test_huge_and_tiny_weights_keep_their_ratios(void **state) {
+    (void)state;
+    static const char *const texts[] = {NULL, "class_weight=balanced",
+                                        "class_weight=0:1e20,1:1e19,2:3e19"};
+    static const double units[] = {1, 0x1p1020, 0x1p-1000};
+    for (size_t t = 0; t < LM_COUNT(texts); t++) {
+        double expected[QUERIES * 3], got[QUERIES * 3];
+        for (size_t u = 0; u < LM_COUNT(units); u++) {
+            world w;
+            open_world(&w, 8);
+            for (size_t i = 0; i < N; i++)
+                w.weight[i] *= units[u];
+            assert_int_equal(limn_data_set_weights(w.ctx, w.data, w.weight), LIMN_OK);
+            proba_of(&w, w.data, "lda", texts[t], u ? got : expected);
+            for (size_t j = 0; u && j < QUERIES * 3; j++)
+                assert_true(fabs(got[j] - expected[j]) < 1e-9);
+            close_world(&w);
+        }
+    }
+}
+
 static void must_fail(world *w, const char *method, const char *param, limn_status expected,
                       const char *sentence) {
     limn_model *model = NULL;
@@ -251,6 +273,7 @@ int main(void) {
         cmocka_unit_test(test_equal_weights_change_nothing),
         cmocka_unit_test(test_knn_votes_count_by_weight),
         cmocka_unit_test(test_class_weights_are_sample_weights_of_the_class),
+        cmocka_unit_test(test_huge_and_tiny_weights_keep_their_ratios),
         cmocka_unit_test(test_wrong_weights_are_refused),
         cmocka_unit_test(test_rows_of_weight_zero_are_left_out),
     };

@@ -45,8 +45,7 @@ bool svm_scratch_size(const void *opaque, size_t rows, size_t neighbors, size_t 
 
 /* A single class is certain. */
 bool svm_has_proba(const svm_model *m) {
-    return lm_svm_is_svc(m->svm.type) &&
-           (m->svm.classes == 1 || (m->svm.prob_a && m->svm.prob_b));
+    return lm_svm_is_svc(m->svm.type) && (m->svm.classes == 1 || (m->svm.prob_a && m->svm.prob_b));
 }
 
 unsigned svm_lacks(const void *opaque) {
