@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Runs the benchmarks one after the other and writes what they print to bench/results/.
 
-Nothing else should run on the machine. Names as arguments choose among them: kernels scan knn parse
-open. The optional real data sets are looked for in LIMN_DATA; without them random data of the same
-shape is used.
+Nothing else should run on the machine. Names as arguments choose among them: kernels scan knn svm
+parse open. The optional real data sets are looked for in LIMN_DATA; without them random data of the
+same shape is used. The first run of svm trains its machines, which takes some minutes.
 """
 import os
 import platform
@@ -66,7 +66,7 @@ def big_model(folder):
 
 
 def main():
-    wanted = sys.argv[1:] or ["kernels", "scan", "knn", "parse", "open"]
+    wanted = sys.argv[1:] or ["kernels", "scan", "knn", "svm", "parse", "open"]
     os.makedirs(RESULTS, exist_ok=True)
     if not os.path.exists(os.path.join(BUILD, "build.ninja")):
         subprocess.run(["meson", "setup", BUILD, "--buildtype=release"], cwd=ROOT, check=True)
@@ -81,6 +81,9 @@ def main():
         real = os.path.exists(os.path.join(DATA, "mnist.train.svm.gz"))
         names = ["mnist", "letter"] if real else ["60000x784", "16000x16"]
         record("knn", [([python, "bench/peers/knn.py", name], {}) for name in names])
+    if "svm" in wanted:
+        record("svm", [([python, "bench/peers/svm.py", "--bench", program("svm"), "--cache",
+                         os.path.join(BUILD, "bench", "svm-cache")], {})])
     if "parse" in wanted:
         record("parse", [([program("parse")], {}),
                          ([python, "bench/peers/parse.py", "--parse", program("parse")], {})])

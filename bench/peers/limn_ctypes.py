@@ -13,7 +13,7 @@ class TrainOptions(c.Structure):
 
 
 class PredictorOptions(c.Structure):
-    _fields_ = [("threads", c.c_int), ("neighbors", c.c_size_t)]
+    _fields_ = [("threads", c.c_int), ("neighbors", c.c_size_t), ("vote", c.c_int)]
 
 
 class Limn:

@@ -52,8 +52,8 @@ CASES = [case("letter", 1, 0.065, 4000, (16, 26)),
          case("pendigits", 50, 0.01, 4000, (16, 10)),
          case("satimage", 50, 0.1, 2000, (36, 6)),
          case("usps", 1, 0.004, 2007, (256, 10)),
-         case("ijcnn1", 1, 0.045, 20000, (22, 2)),
-         case("a9a", 1, 1 / 123, 1000, (123, 2)),
+         case("ijcnn1", 1, 0.045, 91701, (22, 2)),
+         case("a9a", 1, 1 / 123, 4000, (123, 2)),
          case("a9a-unscaled", 1, 0.05, 4000, (123, 2), file="a9a", zscore=False)]
 
 
@@ -68,10 +68,16 @@ def random_rows(features, classes, n, seed):
     return centres[y] + rng.standard_normal((n, features)), y
 
 
+def files_of(wanted):
+    """The files of the training and the test part; none unless both are there."""
+    files = [os.path.join(DATA, f"{wanted.file}.{part}.svm.gz") for part in ("train", "test")]
+    return files if all(map(os.path.exists, files)) else []
+
+
 def load(wanted):
     """Training and test part, x and y each, as they are in the files."""
-    files = [os.path.join(DATA, f"{wanted.file}.{part}.svm.gz") for part in ("train", "test")]
-    if not all(map(os.path.exists, files)):
+    files = files_of(wanted)
+    if not files:
         return random_rows(*wanted.shape, 3000, 2) + random_rows(*wanted.shape, 1000, 3)
     parts = []
     for path in files:
@@ -82,8 +88,8 @@ def load(wanted):
 
 
 def prepare(wanted, cache):
-    """Scaled rows as NPY files; their names."""
-    source = "real" if os.path.exists(os.path.join(DATA, f"{wanted.file}.test.svm.gz")) else "random"
+    """Scaled rows as NPY files: whether they are real, and their names."""
+    source = "real" if files_of(wanted) else "random"
     base = os.path.join(cache, f"{wanted.name}-{source}")
     names = [f"{base}-train.npy", f"{base}-train-labels.npy",
              f"{base}-test.npy", f"{base}-test-labels.npy"]
@@ -100,7 +106,7 @@ def prepare(wanted, cache):
 
 
 def save(path, write):
-    """Writes under another name first: a file that is there is whole."""
+    """Writes under another name first: a file that is there is whole. (numpy wants the .npy.)"""
     temporary = path + ".part.npy"
     write(temporary)
     os.replace(temporary, path)
@@ -233,8 +239,8 @@ def print_limits(children):
 
 
 def print_checks(verdicts):
-    print(f"  {'checks':10} {'rows':>6} {'error/bound':>12} {'rows inside':>12} {'labels differ':>14}"
-          f" {'outside':>8} {'accuracy':>9} {'LIBSVM':>7}")
+    print(f"  {'checks':10} {'rows':>6} {'error/bound':>12} {'rows inside':>12}"
+          f" {'labels differ':>14} {'outside':>8} {'accuracy':>9} {'LIBSVM':>7}")
     for v in verdicts:
         print(f"  {v['isa']:10} {v['rows']:6} {v['worst']:12.4f} {v['near']:12} {v['differ']:14}"
               f" {v['differ_outside']:8} {v['accuracy']:9.4f} {v['peer_accuracy']:7.4f}"
@@ -275,7 +281,8 @@ def run(wanted, options):
     print_limits(children)
     good = print_checks(verdicts)
     first = children[0].best
-    return (f"  {wanted.name:14} {about['vectors']:7} {about['classes']:7} {about['features']:8}"
+    short = wanted.name if source == "real" else wanted.name + "*"
+    return (f"  {short:14} {about['vectors']:7} {about['classes']:7} {about['features']:8}"
             f" {us(mean)} {us(peer.best[('predict', 'batch')])} {us(first['mean'])}"
             f" {us(first['batch'])} {mean / first['mean']:8.1f} {mean / first['batch']:8.1f}"), good
 
@@ -292,9 +299,9 @@ def main():
     print("Exact SVM evaluation, one thread, slices of all in turn, best of"
           f" {options.rounds} rounds")
     lines, good = zip(*[run(wanted, options) for wanted in cases])
-    print(f"\nsummary, us a row, limn on its widest instruction set\n  {'':14} {'vectors':>7}"
-          f" {'classes':>7} {'features':>8} {'LIBSVM':>9} {'sklearn':>9} {'single':>9} {'batch':>9}"
-          f" {'LIBSVM/s':>8} {'LIBSVM/b':>8}")
+    print("\nsummary, us a row, limn on its widest instruction set (*: random data)")
+    print(f"  {'':14} {'vectors':>7} {'classes':>7} {'features':>8} {'LIBSVM':>9} {'sklearn':>9}"
+          f" {'single':>9} {'batch':>9} {'LIBSVM/s':>8} {'LIBSVM/b':>8}")
     print("\n".join(lines))
     print(LEGEND.format(batch=BATCH))
     if not all(good):

@@ -58,8 +58,8 @@ void lm_free(const limn_allocator *mem, void *block); /* NULL is allowed */
 char *lm_strdup(const limn_allocator *mem, const char *text);
 char *lm_strndup(const limn_allocator *mem, const char *text, size_t length);
 
-/* Like lm_alloc, aligned to 64 bytes and advised to huge pages when large. A large block (half of
- * a huge page or more) starts on a huge page boundary. Free with lm_free_aligned. */
+/* Like lm_alloc, aligned to 64 bytes and advised to huge pages when large. A large block (a quarter
+ * of a huge page or more) starts on a huge page boundary. Free with lm_free_aligned. */
 void *lm_alloc_aligned(const limn_allocator *mem, size_t count, size_t size);
 void lm_free_aligned(const limn_allocator *mem, void *block);
 

@@ -54,14 +54,14 @@ char *lm_strdup(const limn_allocator *mem, const char *text) {
     return lm_strndup(mem, text, strlen(text));
 }
 
-/* The pointer that the allocator gave is kept in front of the aligned block. Blocks of half a huge
- * page and more take whole huge pages: with small ones a scan of a megabyte spends up to half of
- * its time on address translation. */
+/* The pointer that the allocator gave is kept in front of the aligned block. Blocks of a quarter of
+ * a huge page and more take whole huge pages: with small ones a scan of a megabyte spends up to
+ * half of its time on address translation. */
 void *lm_alloc_aligned(const limn_allocator *mem, size_t count, size_t size) {
     size_t bytes, total;
     if (!lm_mul(count, size, &bytes))
         return NULL;
-    size_t align = bytes >= HUGE_PAGE / 2 ? HUGE_PAGE : ALIGNMENT;
+    size_t align = bytes >= HUGE_PAGE / 8 ? HUGE_PAGE : ALIGNMENT;
     if (!lm_add(bytes, 2 * align + ALIGNMENT, &total))
         return NULL;
     size_t whole = (bytes + align - 1) / align * align;

@@ -10,7 +10,7 @@
  *
  * rbf: 2^(g |x|^2 + g |s|^2 - 2 g x.s), g = -gamma log2(e), with the vectors scaled by -2 g and
  * g |s|^2 kept beside them; x and s are counted from the mean of the vectors, so that little
- * cancels. Where gamma |s|^2 is large even so, the distance is summed directly instead.
+ * cancels. Where gamma |s|^2 or gamma |x|^2 is large even so, distances are summed directly.
  * A linear kernel is one vector a function: w = sum of coef s.
  *
  * |f - f_exact| <= 1e-5 (sum |coef| K + |rho|) while the exponents stay in range; one query and
@@ -19,11 +19,12 @@
 #define LIMN_LEARN_MACHINE_H
 
 #include "learn/svm.h"
-#include "num/pack.h"
+#include "num/expand.h"
 
 typedef struct lm_machine_segment {
     size_t first, panels; /* panels of one class */
     size_t group;         /* of classes: 0 unless SVC */
+    size_t blocks, count; /* of coefficients that are not all 0: the first, how many */
 } lm_machine_segment;
 
 typedef struct lm_machine {
@@ -33,7 +34,11 @@ typedef struct lm_machine {
     lm_pack pack;                   /* the vectors, or one a function for a linear kernel */
     float *bias;                    /* rbf: of each place in the panels */
     float *centre;                  /* rbf: d; NULL otherwise */
-    float *coef;                    /* by segment, then by block of rows (lm_expand's layout) */
+    uint32_t *place;                /* of each vector in the panels */
+    /* Coefficients of the segments that are not 0, in blocks (num/expand.h). */
+    uint32_t *start; /* segments x (rows + 1), counted from the segment's first block */
+    uint16_t *panel;
+    float *list;
     lm_machine_segment *segment;
     size_t segments;
     /* For one function alone: its vectors with a coefficient other than 0. */

@@ -35,11 +35,15 @@ static limn_status sort_by_class(limn_context *ctx, const lm_svm_problem *p, by_
     return LIMN_OK;
 }
 
+static size_t class_rows(const by_class *b, size_t c) {
+    return b->start[c + 1] - b->start[c];
+}
+
 /* ---- problems of two classes ---- */
 
 /* A problem with its memory. */
 typedef struct pair {
-    size_t i, j;
+    size_t i, j, function;
     uint32_t *row;
     double *y, *coef;
     size_t n;
@@ -61,7 +65,7 @@ static limn_status pair_take(limn_context *ctx, size_t n, pair *p) {
 }
 
 static limn_status pair_fill(limn_context *ctx, const by_class *b, size_t i, size_t j, pair *p) {
-    size_t first = b->start[i + 1] - b->start[i], second = b->start[j + 1] - b->start[j];
+    size_t first = class_rows(b, i), second = class_rows(b, j);
     limn_status status = pair_take(ctx, first + second, p);
     if (status != LIMN_OK)
         return status;
@@ -98,21 +102,20 @@ typedef struct outcome {
     double *rho;       /* one a function */
 } outcome;
 
-static limn_status keep(limn_context *ctx, const pair *p, const lm_svm_part *part, size_t function,
-                        outcome *out) {
-    out->rho[function] = part->rho;
+static limn_status keep(limn_context *ctx, const pair *p, const lm_svm_part *part, outcome *out) {
+    out->rho[p->function] = part->rho;
     for (size_t r = 0; r < p->n; r++) {
-        entry e = {p->row[r], (uint32_t)function, part->coef[r]};
+        entry e = {p->row[r], (uint32_t)p->function, part->coef[r]};
         if (e.value != 0 && !lm_buffer_append(&out->entries, &e, sizeof e))
             return lm_fail_memory(ctx);
     }
     return LIMN_OK;
 }
 
-/* Pairs first .. first + count - 1 of the list, solved and kept. */
+/* Solves and keeps count pairs. */
 static limn_status solve_batch(limn_context *ctx, const lm_svm_problem *problem,
                                const lm_svm_rows *rows, const lm_svm_options *options, pair *pairs,
-                               size_t count, size_t first, outcome *out) {
+                               size_t count, outcome *out) {
     lm_svm_part *parts = lm_alloc(&ctx->mem, count, sizeof *parts);
     if (!parts)
         return lm_fail_memory(ctx);
@@ -120,33 +123,42 @@ static limn_status solve_batch(limn_context *ctx, const lm_svm_problem *problem,
         parts[p] = part_of(problem, &pairs[p]);
     limn_status status = lm_svm_solve(ctx, rows, options, parts, count, "training");
     for (size_t p = 0; p < count && status == LIMN_OK; p++)
-        status = keep(ctx, &pairs[p], &parts[p], first + p, out);
+        status = keep(ctx, &pairs[p], &parts[p], out);
     lm_free(&ctx->mem, parts);
     return status;
+}
+
+static void free_pairs(const limn_allocator *mem, pair *pairs, size_t *held) {
+    while (*held)
+        pair_free(mem, &pairs[--*held]);
 }
 
 static limn_status solve_pairs(limn_context *ctx, const lm_svm_problem *problem,
                                const lm_svm_rows *rows, const lm_svm_options *options,
                                const by_class *b, outcome *out) {
-    size_t functions = problem->classes * (problem->classes - 1) / 2, held = 0, n = 0, first = 0;
+    size_t k = problem->classes, functions = k * (k - 1) / 2, held = 0, n = 0, at = 0;
     limn_status status = LIMN_OK;
     pair *pairs = lm_alloc_zero(&ctx->mem, functions + 1, sizeof *pairs);
     if (!pairs)
         return lm_fail_memory(ctx);
-    for (size_t i = 0; i < problem->classes; i++)
-        for (size_t j = i + 1; j < problem->classes && status == LIMN_OK; j++) {
+    for (size_t i = 0; i < k; i++)
+        for (size_t j = i + 1; j < k && status == LIMN_OK; j++, at++) {
+            if (!class_rows(b, i) || !class_rows(b, j)) { /* the other one wins */
+                out->rho[at] = class_rows(b, j) ? 1 : -1;
+                continue;
+            }
             status = pair_fill(ctx, b, i, j, &pairs[held]);
+            pairs[held].function = at;
             n += pairs[held++].n;
-            if (status == LIMN_OK && (n >= SOLVED_ROWS || first + held == functions)) {
-                status = solve_batch(ctx, problem, rows, options, pairs, held, first, out);
-                first += held;
-                while (held)
-                    pair_free(&ctx->mem, &pairs[--held]);
+            if (status == LIMN_OK && n >= SOLVED_ROWS) {
+                status = solve_batch(ctx, problem, rows, options, pairs, held, out);
+                free_pairs(&ctx->mem, pairs, &held);
                 n = 0;
             }
         }
-    while (held)
-        pair_free(&ctx->mem, &pairs[--held]);
+    if (status == LIMN_OK && held)
+        status = solve_batch(ctx, problem, rows, options, pairs, held, out);
+    free_pairs(&ctx->mem, pairs, &held);
     lm_free(&ctx->mem, pairs);
     return status;
 }

@@ -1,19 +1,20 @@
 /* expand.c: sums of kernel values, compiled once per instruction set like body.c.
  *
- * A kernel machine has support vectors in panels of sixteen, all of one class in a panel, and for
- * each of them `width` coefficients (at most LM_EXPAND_WIDTH; more are several calls). Their layout
- * is that of the panels: sixteen coefficients of one sum, then those of the next sum, then the next
- * panel. A query's kernel values k[panel * 16 + lane] are multiplied by them:
+ * A kernel machine has support vectors in panels of sixteen, and for each of them several
+ * coefficients, one for each sum that it takes part in. Most are 0, and the vectors are ordered so
+ * that whole blocks of sixteen are: only the other blocks are stored, each with the number of its
+ * panel. A sum is
  *
- *   out[m] = sum over panels and lanes of k[panel * 16 + lane] * coef[panel][m][lane]
+ *   out[m] = sum over its blocks b and lanes of k[panel_b * 16 + lane] * coef_b[lane]
  *
- * Each sum keeps its lanes apart to the end, where they are added once. Narrow sums, which could
- * not keep the multipliers busy, take every second or fourth panel into an accumulator of its own
- * (splits). The order of summation depends on the width only, so one query and a tile of queries
- * give the same bits.
+ * It keeps its lanes apart to the end, where they are added once. A tile of queries takes the
+ * blocks sum by sum, its sums in registers. Where there are few sums (narrow), each is split over
+ * four accumulators, block by block, or nothing would keep the multipliers busy for one query. The
+ * order of summation does not depend on the number of queries, so one and many give the same bits.
  *
  * 2^t = 2^n (1 + r q(r)), n = round(t), r = t - n exactly, q of degree 4 fitted to the smallest
- * relative error (9.4e-8, with rounding 1.6e-7) on |r| <= 1/2; q(0) times 0 keeps 2^0 = 1. */
+ * relative error (9.4e-8, with rounding 1.6e-7, without fused multiply-adds 2.4e-7) on |r| <= 1/2;
+ * q(0) times 0 keeps 2^0 = 1. */
 #include "num/simd/simd.h"
 #include "num/simd/vec.h"
 
@@ -22,15 +23,31 @@
 
 enum { PANEL = 16, P = PANEL / W };
 
+/* Queries of a tile, wide and narrow, so that the sums and a block fit the registers. */
 #if defined(__AVX512F__)
-enum { SUMS = 24 }; /* accumulators that leave registers for the rest */
+enum { WIDE = 12, NARROW = 6 };
+#elif defined(__AVX2__)
+enum { WIDE = 6, NARROW = 1 };
 #elif defined(__ARM_NEON)
-enum { SUMS = 20 };
+enum { WIDE = 4, NARROW = 1 };
 #else
-enum { SUMS = 12 };
+enum { WIDE = 2, NARROW = 1 };
+#endif
+enum { SPLITS = 4 };
+
+/* A block that several multiplications use is loaded once: compilers would rather load it for each
+ * of them, and loads are what is short here. */
+#if defined(__AVX512F__)
+#define KEEP(v) __asm__("" : "+v"(v))
+#elif defined(__SSE2__)
+#define KEEP(v) __asm__("" : "+x"(v))
+#elif defined(__ARM_NEON)
+#define KEEP(v) __asm__("" : "+w"(v))
+#else
+#define KEEP(v) (void)(v)
 #endif
 
-/* ---- sums ---- */
+/* ---- the end of a sum ---- */
 
 INLINE float v_total(vec v) {
 #if defined(__AVX512F__) || defined(__AVX2__)
@@ -82,123 +99,113 @@ INLINE void v_totals(vec a, vec b, vec c, vec d, float *out) {
 #endif
 }
 
-INLINE int split_of(int width) {
-    return width == 1 ? 4 : width <= 3 ? 2 : 1;
+/* The lanes of a panel's vectors, added up to one vector. */
+INLINE vec join(const vec *parts) {
+    vec all = parts[0];
+    UNROLL
+    for (int v = 1; v < P; v++)
+        all += parts[v];
+    return all;
 }
 
-INLINE int queries_of(int width) {
-    int queries = SUMS / (width * split_of(width));
-    return queries > 6 ? 6 : queries < 1 ? 1 : queries;
-}
+/* ---- sums ---- */
 
-/* `count` panels into the first `count` of `splits` accumulators of each sum. */
-INLINE void add_panels(int width, int queries, int splits, int count, const float *k,
-                       size_t k_stride, const float *coef, vec *sum) {
+/* Blocks i .. i + splits - 1, of which there are count, for `queries` queries. */
+INLINE void add_blocks(int queries, int splits, int count, const float *k, size_t k_stride,
+                       const uint16_t *panel, const float *coef, vec *sum) {
     UNROLL
     for (int u = 0; u < count; u++) {
-        vec kernel[6];
+        const float *values = k + (size_t)panel[u] * PANEL;
         UNROLL
-        for (int q = 0; q < queries; q++)
-            kernel[q] = v_load(k + (size_t)q * k_stride + u * PANEL);
-        UNROLL
-        for (int m = 0; m < width; m++) {
-            vec c = v_load(coef + (u * width + m) * PANEL);
+        for (int v = 0; v < P; v++) {
+            vec c = v_load(coef + u * PANEL + v * W);
+            if (queries > 1)
+                KEEP(c);
             UNROLL
             for (int q = 0; q < queries; q++) {
-                vec *s = &sum[(q * width + m) * splits + u];
-                *s = v_fma(kernel[q], c, *s);
+                vec *s = &sum[(q * splits + u) * P + v];
+                *s = v_fma(c, v_load(values + (size_t)q * k_stride + v * W), *s);
             }
         }
     }
 }
 
-/* One tile of queries. Wide panels are taken W lanes at a time, one pass each. */
-INLINE void expand_tile(int width, int queries, const float *k, size_t k_stride, const float *coef,
-                        size_t panels, float *out, size_t out_stride) {
-    const int splits = split_of(width), sums = width * queries;
-    vec total[SUMS];
+/* The lanes of one query's sum: the splits added in order, then the parts. */
+INLINE vec collect(int splits, const vec *sum) {
+    vec parts[P];
     UNROLL
-    for (int part = 0; part < P; part++) {
-        const float *kp = k + part * W, *cp = coef + part * W;
-        vec sum[SUMS];
+    for (int v = 0; v < P; v++) {
+        parts[v] = sum[v];
         UNROLL
-        for (int i = 0; i < sums * splits; i++)
-            sum[i] = (vec){0};
-        size_t p = 0;
-        for (; p + (size_t)splits <= panels; p += (size_t)splits)
-            add_panels(width, queries, splits, splits, kp + p * PANEL, k_stride,
-                       cp + p * PANEL * (size_t)width, sum);
-        const float *k_left = kp + p * PANEL, *c_left = cp + p * PANEL * (size_t)width;
-        size_t left = panels - p;
-        if (splits > 1 && left == 1)
-            add_panels(width, queries, splits, 1, k_left, k_stride, c_left, sum);
-        if (splits > 2 && left == 2)
-            add_panels(width, queries, splits, 2, k_left, k_stride, c_left, sum);
-        if (splits > 2 && left == 3)
-            add_panels(width, queries, splits, 3, k_left, k_stride, c_left, sum);
+        for (int u = 1; u < splits; u++)
+            parts[v] += sum[u * P + v];
+    }
+    return join(parts);
+}
+
+INLINE void store_sums(int queries, int splits, const vec *sum, float *out, size_t out_stride) {
+    const int each = splits * P;
+    int q = 0;
+    UNROLL
+    for (; q + 4 <= queries; q += 4) {
+        float four[4];
+        v_totals(collect(splits, sum + q * each), collect(splits, sum + (q + 1) * each),
+                 collect(splits, sum + (q + 2) * each), collect(splits, sum + (q + 3) * each),
+                 four);
         UNROLL
-        for (int i = 0; i < sums; i++) {
-            vec s = sum[i * splits];
-            UNROLL
-            for (int u = 1; u < splits; u++)
-                s += sum[i * splits + u];
-            total[i] = part ? total[i] + s : s;
-        }
+        for (int i = 0; i < 4; i++)
+            out[(size_t)(q + i) * out_stride] = four[i];
     }
     UNROLL
-    for (int q = 0; q < queries; q++) {
-        float *row = out + (size_t)q * out_stride;
-        const vec *t = total + q * width;
-        const int rest = width % 4;
+    for (; q < queries; q++)
+        out[(size_t)q * out_stride] = v_total(collect(splits, sum + q * each));
+}
+
+INLINE void expand_tile(int queries, int splits, const float *k, size_t k_stride,
+                        const lm_expand_lists *lists, size_t width, float *out, size_t out_stride) {
+    for (size_t m = 0; m < width; m++) {
+        vec sum[48];
+        size_t i = lists->start[m], end = lists->start[m + 1];
         UNROLL
-        for (int m = 0; m + 4 <= width; m += 4)
-            v_totals(t[m], t[m + 1], t[m + 2], t[m + 3], row + m);
-        if (rest == 1) {
-            row[width - 1] = v_total(t[width - 1]);
-        } else if (rest) {
-            float last[4];
-            v_totals(t[width - rest], t[width - rest + 1], rest > 2 ? t[width - 1] : (vec){0},
-                     (vec){0}, last);
-            UNROLL
-            for (int m = 0; m < rest; m++)
-                row[width - rest + m] = last[m];
-        }
+        for (int s = 0; s < queries * splits * P; s++)
+            sum[s] = (vec){0};
+        for (; i + (size_t)splits <= end; i += (size_t)splits)
+            add_blocks(queries, splits, splits, k, k_stride, lists->panel + i,
+                       lists->coef + i * PANEL, sum);
+        for (size_t u = 0; i + u < end; u++) /* the last ones, if there are splits */
+            for (int q = 0; q < queries; q++)
+                for (int v = 0; v < P; v++) {
+                    vec *s = &sum[(q * splits + (int)u) * P + v];
+                    *s = v_fma(v_load(lists->coef + (i + u) * PANEL + v * W),
+                               v_load(k + (size_t)lists->panel[i + u] * PANEL +
+                                      (size_t)q * k_stride + v * W),
+                               *s);
+                }
+        store_sums(queries, splits, sum, out + m, out_stride);
     }
 }
 
-#define DEFINE_EXPAND(width)                                                                      \
-    static __attribute__((noinline)) void expand_##width(                                         \
-        const float *k, size_t k_stride, size_t queries, const float *coef, size_t panels,        \
-        float *out, size_t out_stride) {                                                          \
-        const size_t many = (size_t)queries_of(width);                                            \
-        size_t q = 0;                                                                             \
-        for (; many > 1 && q + many <= queries; q += many)                                        \
-            expand_tile(width, queries_of(width), k + q * k_stride, k_stride, coef, panels,       \
-                        out + q * out_stride, out_stride);                                        \
-        for (; q < queries; q++)                                                                  \
-            expand_tile(width, 1, k + q * k_stride, k_stride, coef, panels, out + q * out_stride, \
-                        out_stride);                                                              \
+#define DEFINE_TILE(name, queries, splits)                                                 \
+    static __attribute__((noinline)) void name(const float *k, size_t k_stride,            \
+                                               const lm_expand_lists *lists, size_t width, \
+                                               float *out, size_t out_stride) {            \
+        expand_tile(queries, splits, k, k_stride, lists, width, out, out_stride);          \
     }
 
-DEFINE_EXPAND(1)
-DEFINE_EXPAND(2)
-DEFINE_EXPAND(3)
-DEFINE_EXPAND(4)
-DEFINE_EXPAND(5)
-DEFINE_EXPAND(6)
-DEFINE_EXPAND(7)
-DEFINE_EXPAND(8)
-DEFINE_EXPAND(9)
-DEFINE_EXPAND(10)
-DEFINE_EXPAND(11)
-DEFINE_EXPAND(12)
+DEFINE_TILE(wide_tile, WIDE, 1)
+DEFINE_TILE(wide_one, 1, 1)
+DEFINE_TILE(narrow_tile, NARROW, SPLITS)
+DEFINE_TILE(narrow_one, 1, SPLITS)
 
-static void expand(const float *k, size_t k_stride, size_t queries, const float *coef,
-                   size_t panels, size_t width, float *out, size_t out_stride) {
-    typedef void run(const float *, size_t, size_t, const float *, size_t, float *, size_t);
-    static run *const by_width[] = {expand_1, expand_2, expand_3, expand_4,  expand_5,  expand_6,
-                                    expand_7, expand_8, expand_9, expand_10, expand_11, expand_12};
-    by_width[width - 1](k, k_stride, queries, coef, panels, out, out_stride);
+static void expand(const float *k, size_t k_stride, size_t queries, const lm_expand_lists *lists,
+                   size_t width, bool narrow, float *out, size_t out_stride) {
+    size_t many = narrow ? NARROW : WIDE, q = 0;
+    for (; q + many <= queries; q += many)
+        (narrow ? narrow_tile : wide_tile)(k + q * k_stride, k_stride, lists, width,
+                                           out + q * out_stride, out_stride);
+    for (; q < queries; q++)
+        (narrow ? narrow_one : wide_one)(k + q * k_stride, k_stride, lists, width,
+                                         out + q * out_stride, out_stride);
 }
 
 /* ---- exponentials ---- */
@@ -214,8 +221,13 @@ INLINE vec exp2_of(vec t) {
     q = v_fma(q, r, v_set(0x1.ebf9c2p-3f));
     q = v_fma(q, r, v_set(0x1.62e42ap-1f));
     vec p = v_fma(q, r, v_set(1));
+#if defined(__AVX512F__)
+    __mmask16 normal = _mm512_cmp_ps_mask((__m512)t, _mm512_set1_ps(EXP2_LOW), _CMP_GE_OQ);
+    return (vec)_mm512_maskz_scalef_ps(normal, (__m512)p, (__m512)(shifted - ROUND));
+#else
     p = (vec)((vecu)p + ((vecu)shifted << 23));
     return v_if_less(t, v_set(EXP2_LOW), v_set(0), p);
+#endif
 }
 
 /* n is a multiple of 16. */
@@ -225,7 +237,39 @@ static void exp2_biased(float *values, const float *bias, size_t n, float start)
         v_store(values + i, exp2_of(v_load(values + i) + (v_load(bias + i) + s)));
 }
 
+/* Dot products of one query, and their powers at once: the exponentials of some panels are computed
+ * while the next ones are on their way. The sums are those of body.c for d below its SPLIT_FROM. */
+INLINE void power_panels(int panels, const float *rows, const float *bias, size_t d, const float *x,
+                         vec start, float *out) {
+    vec sum[8];
+    UNROLL
+    for (int i = 0; i < panels * P; i++)
+        sum[i] = (vec){0};
+    for (size_t j = 0; j < d; j++) {
+        vec b = v_set(x[j]);
+        UNROLL
+        for (int i = 0; i < panels * P; i++)
+            sum[i] = v_fma(b, v_load(rows + (size_t)(i / P) * d * PANEL + j * PANEL + i % P * W),
+                           sum[i]);
+    }
+    UNROLL
+    for (int i = 0; i < panels * P; i++)
+        v_store(out + i * W, exp2_of(sum[i] + (v_load(bias + i * W) + start)));
+}
+
+static void dot_exp2(const float *rows, const float *bias, size_t d, size_t panels, const float *x,
+                     float start, float *out) {
+    enum { GROUP = 8 / P };
+    const vec s = v_set(start);
+    size_t p = 0;
+    for (; p + GROUP <= panels; p += GROUP)
+        power_panels(GROUP, rows + p * d * PANEL, bias + p * PANEL, d, x, s, out + p * PANEL);
+    for (; p < panels; p++)
+        power_panels(1, rows + p * d * PANEL, bias + p * PANEL, d, x, s, out + p * PANEL);
+}
+
 const lm_simd_expand GLUE(lm_simd_expand_, LM_ISA) = {
     .expand = expand,
     .exp2_biased = exp2_biased,
+    .dot_exp2 = dot_exp2,
 };

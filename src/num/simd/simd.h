@@ -12,11 +12,20 @@
 typedef void lm_block_kernel(const float *data, size_t d, size_t panels, const float *x,
                              size_t x_stride, size_t m, float *out, size_t out_stride, bool more);
 
-/* Of expand.c; the functions of num/expand.h with the same names say what they do. */
+/* The blocks of each sum: start[m] .. start[m + 1] - 1. */
+typedef struct lm_expand_lists {
+    const uint32_t *start;
+    const uint16_t *panel;
+    const float *coef; /* sixteen a block */
+} lm_expand_lists;
+
+/* Of expand.c; num/expand.h says what they do. */
 typedef struct lm_simd_expand {
-    void (*expand)(const float *k, size_t k_stride, size_t queries, const float *coef,
-                   size_t panels, size_t width, float *out, size_t out_stride);
+    void (*expand)(const float *k, size_t k_stride, size_t queries, const lm_expand_lists *lists,
+                   size_t width, bool narrow, float *out, size_t out_stride);
     void (*exp2_biased)(float *values, const float *bias, size_t n, float start);
+    void (*dot_exp2)(const float *rows, const float *bias, size_t d, size_t panels, const float *x,
+                     float start, float *out);
 } lm_simd_expand;
 
 extern const lm_simd_expand lm_simd_expand_baseline, lm_simd_expand_avx2, lm_simd_expand_avx512,

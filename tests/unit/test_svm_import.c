@@ -1,0 +1,308 @@
+/* test_svm_import.c: LIBSVM's text models read and written by the method svm: the same answers as
+ * libsvm gives to the same files. */
+#include "svm_peer.h"
+
+/* ---- LIBSVM's text models ---- */
+
+/* A model of libsvm's own, written and read again by it; t.y are the labels. */
+static struct svm_model *peer_file(const table *t, const struct svm_parameter *options,
+                                   const char *path) {
+    struct svm_model *trained = peer_train(t, options);
+    assert_int_equal(svm_save_model(path, trained), 0);
+    svm_free_and_destroy_model(&trained);
+    struct svm_model *read = svm_load_model(path);
+    assert_non_null(read);
+    return read;
+}
+
+/* 1e-4, but for flat machines, whose sigmoids are so steep that the last bits of f show. */
+static double proba_bound(const struct svm_model *peer, const struct svm_node *x) {
+    double f[PAIRS_MAX], size[PAIRS_MAX], answer, steep = 0;
+    size_t pairs = peer_values(peer, x, f, size, &answer);
+    for (size_t i = 0; i < pairs; i++)
+        steep = fmax(steep, 1e-6 * size[i] * fabs(peer->probA[i]));
+    return steep > 1e-4 ? 1e-4 + steep : 1e-4;
+}
+
+/* Probabilities, and the answers that they give. Returns on how many rows they agree to 1e-4. */
+static size_t assert_same_proba(limn_context *ctx, const limn_model *model,
+                                const struct svm_model *peer, const table *t) {
+    static double proba[ROWS_MAX * CLASSES_MAX];
+    static int32_t classes[ROWS_MAX];
+    double theirs[CLASSES_MAX];
+    size_t k = (size_t)peer->nr_class, close = 0;
+    limn_predictor *p = must_predict(ctx, model, 1, 0);
+    assert_int_equal(limn_predict_proba(p, t->x, t->n, proba), LIMN_OK);
+    assert_int_equal(limn_predict(p, t->x, t->n, classes), LIMN_OK);
+    for (size_t q = 0; q < t->n; q++) {
+        double answer = svm_predict_probability(peer, t->row[q], theirs), best = 0, next = 0;
+        double bound = proba_bound(peer, t->row[q]), worst = 0;
+        for (size_t c = 0; c < k; c++) {
+            worst = fmax(worst, fabs(proba[q * k + c] - theirs[c]));
+            next = fmax(next, fmin(best, theirs[c]));
+            best = fmax(best, theirs[c]);
+        }
+        if (!(worst <= bound))
+            fail_msg("row %zu: a probability is wrong by %.3g", q, worst);
+        if (best - next > 2 * bound)
+            assert_true(atof(limn_model_class_name(model, (size_t)classes[q])) == answer);
+        close += worst <= 1e-4;
+    }
+    limn_predictor_free(p);
+    return close;
+}
+
+static void assert_proba(limn_context *ctx, const limn_model *model, const struct svm_model *peer,
+                         const table *t) {
+    size_t close = assert_same_proba(ctx, model, peer, t);
+    if (peer->param.kernel_type == RBF)
+        assert_int_equal(close, t->n);
+}
+
+static void check_import(int type, int kernel, size_t k) {
+    static const int names[CLASSES_MAX] = {7, -3, 12, 0, 2};
+    counting count = {0};
+    char path[PATH], kept[PATH];
+    limn_context *ctx = make_context(&count, 1, 1);
+    struct svm_parameter options = peer_options(type, kernel);
+    table t = table_make(task_of(type), 150, FEATURES, k, 1, 70 + k);
+    for (size_t i = 0; i < t.n && type <= NU_SVC; i++)
+        t.y[i] = names[(size_t)t.y[i]];
+    options.probability = type != ONE_CLASS;
+    struct svm_model *peer = peer_file(&t, &options, in_folder("import.model", path));
+    limn_model *model = must_open(ctx, path);
+    for (int again = 0; again < 2; again++) {
+        limn_model_info info;
+        limn_model_describe(model, &info);
+        assert_int_equal(info.task, t.task);
+        assert_int_equal(info.rows, 0);
+        assert_int_equal(info.features, FEATURES);
+        assert_clear(ctx, model, peer, &t);
+        if (type <= NU_SVC)
+            assert_proba(ctx, model, peer, &t);
+        for (size_t c = 0; c < k && type <= NU_SVC; c++)
+            assert_int_equal(atoi(limn_model_class_name(model, c)), names[c]);
+        /* and once more after limn has kept it in its own format */
+        assert_int_equal(limn_model_save(ctx, model, in_folder("kept.limn", kept)), LIMN_OK);
+        limn_model_free(model);
+        model = must_open(ctx, kept);
+    }
+    limn_model_free(model);
+    limn_context_free(ctx);
+    assert_int_equal(count.live, 0);
+    svm_free_and_destroy_model(&peer);
+    table_free(&t);
+}
+
+static void test_text_models_of_every_type_and_kernel_give_the_answers_of_libsvm(void **state) {
+    (void)state;
+    for (int type = C_SVC; type <= NU_SVR; type++)
+        for (int kernel = LINEAR; kernel <= SIGMOID; kernel++)
+            for (size_t k = 2; k <= (type <= NU_SVC ? CLASSES_MAX : 2); k++)
+                check_import(type, kernel, k);
+}
+
+static void test_outliers_are_called_minus_one_and_one(void **state) {
+    (void)state;
+    char path[PATH];
+    limn_context *ctx = make_context(NULL, 1, 1);
+    table t = table_make(LIMN_OUTLIER, 100, FEATURES, 1, 1, 80);
+    struct svm_parameter options = peer_options(ONE_CLASS, RBF);
+    struct svm_model *peer = peer_file(&t, &options, in_folder("one_class.model", path));
+    char params[256];
+    limn_model *models[] = {must_train(ctx, &t, params_of(&options, params)), must_open(ctx, path)};
+    for (size_t m = 0; m < 2; m++) {
+        int32_t classes[100];
+        size_t outside = 0, close = assert_same_answers(ctx, models[m], peer, &t);
+        limn_predictor *p = must_predict(ctx, models[m], 1, 0);
+        assert_int_equal(limn_predict(p, t.x, t.n, classes), LIMN_OK);
+        assert_string_equal(limn_model_class_name(models[m], 0), "-1");
+        assert_string_equal(limn_model_class_name(models[m], 1), "1");
+        assert_null(limn_model_class_name(models[m], 2));
+        for (size_t i = 0; i < t.n; i++)
+            outside += classes[i] == 0;
+        assert_true(close < 50 && outside > 10 && outside < 50); /* nu = 0.25 */
+        limn_predictor_free(p);
+        limn_model_free(models[m]);
+    }
+    svm_free_and_destroy_model(&peer);
+    limn_context_free(ctx);
+    table_free(&t);
+}
+
+/* ---- export ---- */
+
+static void check_export(int type, int kernel, size_t k) {
+    char params[256], path[PATH], again[PATH];
+    counting count = {0};
+    limn_context *ctx = make_context(&count, 1, 1);
+    struct svm_parameter options = peer_options(type, kernel);
+    table t = table_make(task_of(type), 100, FEATURES, k, 1, 90 + k);
+    for (size_t i = 0; i < t.n && type <= NU_SVC; i++)
+        t.y[i] = 10 - 3 * t.y[i];
+    params_of(&options, params);
+    strcat(params, type <= NU_SVC ? " probability=yes" : "");
+    limn_model *model = must_train(ctx, &t, params);
+    assert_int_equal(limn_model_export(ctx, model, in_folder("export.model", path)), LIMN_OK);
+    struct svm_model *peer = svm_load_model(path);
+    assert_non_null(peer);
+    assert_clear(ctx, model, peer, &t);
+    limn_model_free(model);
+    /* Read back it is a model of LIBSVM, down to the way it couples probabilities. */
+    model = must_open(ctx, path);
+    if (type <= NU_SVC)
+        assert_proba(ctx, model, peer, &t);
+    assert_int_equal(limn_model_export(ctx, model, in_folder("again.model", again)), LIMN_OK);
+    limn_model *third = must_open(ctx, again);
+    assert_same_bytes(ctx, model, third, true);
+    limn_model_free(third);
+    limn_model_free(model);
+    svm_free_and_destroy_model(&peer);
+    limn_context_free(ctx);
+    assert_int_equal(count.live, 0);
+    table_free(&t);
+}
+
+static void test_libsvm_reads_what_is_exported(void **state) {
+    (void)state;
+    for (int type = C_SVC; type <= NU_SVR; type++)
+        for (int kernel = LINEAR; kernel <= SIGMOID; kernel++)
+            for (size_t k = 2; k <= (type <= NU_SVC ? CLASSES_MAX : 2); k += 3)
+                check_export(type, kernel, k);
+}
+
+/* ---- features that the model does not know ---- */
+
+enum { WIDE = FEATURES + 3 };
+
+static void write_libsvm(const table *t, const char *path) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (size_t i = 0; i < t->n; i++) {
+        fprintf(file, "%d", (int)t->y[i]);
+        for (const struct svm_node *node = t->row[i]; node->index != -1; node++)
+            fprintf(file, " %d:%.9g", node->index, node->value);
+        fputc('\n', file);
+    }
+    fclose(file);
+}
+
+/* Rows of a file with more features than the model, read piece by piece. */
+static void check_beyond(int kernel) {
+    char path[PATH], rows[PATH];
+    limn_context *ctx = make_context(NULL, 1, 1);
+    struct svm_parameter options = peer_options(C_SVC, kernel);
+    table t = table_make(LIMN_CLASSIFY, 120, FEATURES, 3, 1, 100);
+    table wide = table_make(LIMN_CLASSIFY, 120, WIDE, 3, 1, 101);
+    struct svm_model *peer = peer_file(&t, &options, in_folder("narrow.model", path));
+    write_libsvm(&wide, in_folder("wide.svm", rows));
+    limn_model *model = must_open(ctx, path);
+    limn_predictor *p = must_predict(ctx, model, 1, 0);
+    limn_read_options reading;
+    limn_reader *reader = NULL;
+    limn_rows piece;
+    size_t done = 0, changed = 0, right = 0;
+    limn_read_options_init(&reading);
+    assert_int_equal(limn_reader_open(ctx, rows, &reading, model, &reader), LIMN_OK);
+    while (limn_reader_next(reader, 33, &piece) == LIMN_OK && piece.n) {
+        double scores[33 * 3], bare[33 * 3], f[3], size[3], answer;
+        limn_predictor_beyond(p, NULL);
+        assert_int_equal(limn_predict_scores(p, piece.x, piece.n, bare), LIMN_OK);
+        assert_non_null(piece.beyond);
+        limn_predictor_beyond(p, piece.beyond);
+        assert_int_equal(limn_predict_scores(p, piece.x, piece.n, scores), LIMN_OK);
+        changed += memcmp(scores, bare, piece.n * 3 * sizeof *bare) != 0;
+        for (size_t i = 0; i < piece.n; i++) {
+            peer_values(peer, wide.row[done + i], f, size, &answer);
+            for (size_t s = 0; s < 3; s++)
+                assert_true(fabs(scores[i * 3 + s] - f[s]) <= BOUND * size[s]);
+        }
+        done += piece.n;
+    }
+    assert_int_equal(done, wide.n);
+    assert_int_equal(changed > 0, kernel == RBF);
+    limn_reader_free(reader);
+    limn_predictor_free(p);
+    /* The whole file at once, as limn eval reads it. */
+    limn_data *data = NULL;
+    limn_evaluation e;
+    double values[3];
+    limn_eval_options evaluating;
+    limn_eval_options_init(&evaluating);
+    evaluating.measure_speed = 0;
+    assert_int_equal(limn_data_read(ctx, rows, &reading, model, &data), LIMN_OK);
+    assert_int_equal(limn_evaluate(ctx, model, data, &evaluating, &e), LIMN_OK);
+    for (size_t i = 0; i < wide.n; i++)
+        right += svm_predict_values(peer, wide.row[i], values) == wide.y[i];
+    assert_true(fabs(e.accuracy - (double)right / (double)wide.n) < 1e-9);
+    limn_evaluation_free(&e);
+    limn_data_free(data);
+    limn_model_free(model);
+    svm_free_and_destroy_model(&peer);
+    limn_context_free(ctx);
+    table_free(&t);
+    table_free(&wide);
+}
+
+static void test_features_beyond_the_model_count_as_in_libsvm(void **state) {
+    (void)state;
+    for (int kernel = LINEAR; kernel <= SIGMOID; kernel++)
+        check_beyond(kernel);
+}
+
+static void test_features_beyond_a_model_of_limn_are_refused(void **state) {
+    (void)state;
+    char path[PATH];
+    limn_context *ctx = make_context(NULL, 1, 1);
+    table t = table_make(LIMN_CLASSIFY, 60, FEATURES, 2, 1, 100);
+    table wide = table_make(LIMN_CLASSIFY, 60, WIDE, 2, 1, 101);
+    write_libsvm(&wide, in_folder("wide.svm", path));
+    limn_model *model = must_train(ctx, &t, "");
+    limn_read_options reading;
+    limn_data *data = NULL;
+    limn_read_options_init(&reading);
+    assert_int_equal(limn_data_read(ctx, path, &reading, model, &data), LIMN_E_DATA);
+    assert_null(data);
+    limn_model_free(model);
+    limn_context_free(ctx);
+    table_free(&t);
+    table_free(&wide);
+}
+
+/* ---- memory ---- */
+
+static limn_status open_and_export(limn_context *ctx, const table *t) {
+    (void)t;
+    char path[PATH], out[PATH];
+    limn_model *model = NULL;
+    limn_status status = limn_model_open(ctx, in_folder("memory.model", path), &model);
+    if (status == LIMN_OK)
+        status = limn_model_export(ctx, model, in_folder("memory.out", out));
+    limn_model_free(model);
+    return status;
+}
+
+static void test_failing_allocations_of_import_and_export_are_reported(void **state) {
+    (void)state;
+    char path[PATH];
+    table t = table_make(LIMN_CLASSIFY, 24, 2, 3, 1, 130);
+    struct svm_parameter options = peer_options(C_SVC, RBF);
+    options.probability = 1;
+    struct svm_model *peer = peer_file(&t, &options, in_folder("memory.model", path));
+    svm_free_and_destroy_model(&peer);
+    check_memory(open_and_export, &t);
+    table_free(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text_models_of_every_type_and_kernel_give_the_answers_of_libsvm),
+        cmocka_unit_test(test_outliers_are_called_minus_one_and_one),
+        cmocka_unit_test(test_libsvm_reads_what_is_exported),
+        cmocka_unit_test(test_features_beyond_the_model_count_as_in_libsvm),
+        cmocka_unit_test(test_features_beyond_a_model_of_limn_are_refused),
+        cmocka_unit_test(test_failing_allocations_of_import_and_export_are_reported),
+    };
+    svm_set_print_string_function(quiet);
+    return cmocka_run_group_tests_name("svm_import", tests, make_folder, remove_folder);
+}
