@@ -22,6 +22,7 @@ import xml.etree.ElementTree as xml
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOTAL = {"passed": 0, "failed": 0, "skipped": 0}
 ASAN = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1",
+        "LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp:print_suppressions=0",
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 
 

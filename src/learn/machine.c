@@ -328,7 +328,7 @@ static void count_one(lm_machine *m, size_t function, size_t vector, double valu
 static void store_one(lm_machine *m, size_t function, size_t vector, double value) {
     size_t at = m->pair_start[function]++;
     m->pair_vector[at] = (uint32_t)vector;
-    m->pair_coef[at] = (float)value;
+    m->pair_coef[at] = value;
 }
 
 static limn_status list_pairs(limn_context *ctx, lm_machine *m) {
@@ -364,7 +364,7 @@ static limn_status collapse(limn_context *ctx, lm_machine *m) {
         memset(sum, 0, svm->d * sizeof *sum);
         for (size_t v = m->pair_start[p]; v < m->pair_start[p + 1]; v++)
             for (size_t j = 0; j < svm->d; j++)
-                sum[j] += (double)m->pair_coef[v] * (double)svm->sv[m->pair_vector[v] * svm->d + j];
+                sum[j] += m->pair_coef[v] * (double)svm->sv[m->pair_vector[v] * svm->d + j];
         for (size_t j = 0; j < svm->d; j++)
             rows[p * svm->d + j] = (float)sum[j];
     }
@@ -669,6 +669,6 @@ static double kernel_value(const lm_svm *svm, size_t i, const float *x, double b
 double lm_machine_value(const lm_machine *m, size_t function, const float *x, float beyond) {
     double sum = 0;
     for (size_t i = m->pair_start[function]; i < m->pair_start[function + 1]; i++)
-        sum += (double)m->pair_coef[i] * kernel_value(m->svm, m->pair_vector[i], x, (double)beyond);
+        sum += m->pair_coef[i] * kernel_value(m->svm, m->pair_vector[i], x, (double)beyond);
     return sum - m->svm->rho[function];
 }

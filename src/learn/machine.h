@@ -43,7 +43,7 @@ typedef struct lm_machine {
     size_t segments;
     /* For one function alone: its vectors with a coefficient other than 0. */
     uint32_t *pair_vector;
-    float *pair_coef;
+    double *pair_coef;
     size_t *pair_start; /* functions + 1 */
 } lm_machine;
 

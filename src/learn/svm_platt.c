@@ -1,6 +1,7 @@
 /* svm_platt.c: probabilities of a machine: decision values of rows that were left out of training,
  * pair by pair, and a sigmoid through them. Where a fold leaves only one of the two classes to
- * train on, its rows get that class's sign as their value, as in LIBSVM. */
+ * train on, its rows get that class's sign as their value, as in LIBSVM; so do all rows of a pair
+ * of which one class has none. */
 #include "data/split.h"
 #include "learn/machine.h"
 #include "learn/platt.h"
@@ -183,6 +184,11 @@ static limn_status cross_values(limn_context *ctx, const lm_svm_problem *problem
     fold folds[FOLDS] = {{.row = NULL}};
     lm_svm_part parts[FOLDS];
     size_t count = p->n < FOLDS ? p->n : FOLDS, solved = 0;
+    if (p->first == 0 || p->first == p->n) {
+        for (size_t r = 0; r < p->n; r++)
+            p->f[r] = p->first ? 1 : -1;
+        return LIMN_OK;
+    }
     limn_status status = lm_split_folds(ctx, p->label, p->n, count, seed, p->fold);
     for (size_t k = 0; k < count && status == LIMN_OK; k++) {
         status = fold_take(ctx, p, k, weight, &folds[k]);

@@ -389,7 +389,7 @@ static void test_models_are_not_data(void **state) {
     store("m.limn", "w", "limn\r\n\x1a\nrest");
     store("m.model", "w", "svm_type c_svc\nkernel_type rbf\n");
     assert_int_equal(convert(&w, "m.limn", NULL, "o.csv", NULL, NULL), LIMN_E_USAGE);
-    assert_non_null(strstr(limn_error(w.ctx), "models cannot be converted yet"));
+    assert_non_null(strstr(limn_error(w.ctx), "a model, not data"));
     assert_int_equal(convert(&w, "m.model", NULL, "o.csv", NULL, NULL), LIMN_E_USAGE);
     assert_int_equal(convert(&w, "absent", NULL, "o.csv", NULL, NULL), LIMN_E_IO);
     assert_int_equal(limn_convert(w.ctx, "", NULL, "o.csv", NULL, NULL), LIMN_E_USAGE);

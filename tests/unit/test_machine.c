@@ -1,5 +1,5 @@
-/* test_machine.c: sums of kernel values and packed machines, against plain loops in double, on
- * every instruction set. */
+/* test_machine.c: powers of two and packed machines, against plain loops in double, on every
+ * instruction set (test_expand.c: the sums). */
 #include "learn/machine.h"
 #include "num/expand.h"
 #include "support.h"
@@ -17,7 +17,6 @@
 enum { CLASSES_MAX = 13, QUERIES = 256 };
 #define BOUND 1e-5        /* of sum |coef| K + |rho| */
 #define SMALLEST 0x1p-125 /* powers below are taken as 0 */
-#define GUARD 12345.f
 
 /* Runs what follows once for each instruction set, and leaves the best one in use. */
 typedef void on_isa(void);
@@ -29,100 +28,6 @@ static void each_isa(on_isa *run) {
         run();
     }
     lm_isa_use(best);
-}
-
-/* ---- lm_expand ---- */
-
-enum { WIDTH_MAX = 12, PANELS_MAX = 9 };
-
-static void draw_floats(lm_rng *rng, float *values, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        values[i] = (float)lm_rng_normal(rng);
-}
-
-/* Blocks of random panels for each sum: none, some or all of them, in ascending order. */
-typedef struct blocks {
-    uint32_t start[WIDTH_MAX + 1];
-    uint16_t *panel;
-    float *coef;
-} blocks;
-
-static blocks draw_blocks(lm_rng *rng, size_t width, size_t panels) {
-    blocks b = {.start = {0}};
-    uint16_t panel[WIDTH_MAX * PANELS_MAX];
-    uint32_t at = 0;
-    for (size_t m = 0; m < width; m++) {
-        uint64_t share = lm_rng_below(rng, 5); /* of 4: none .. all */
-        for (size_t p = 0; p < panels; p++)
-            if (lm_rng_below(rng, 4) < share)
-                panel[at++] = (uint16_t)p;
-        b.start[m + 1] = at;
-    }
-    /* in blocks of their size, so that reading beyond them is noticed */
-    b.panel = malloc(at * sizeof *b.panel + !at);
-    b.coef = malloc(at * LM_PANEL * sizeof *b.coef + !at);
-    memcpy(b.panel, panel, at * sizeof *panel);
-    draw_floats(rng, b.coef, at * LM_PANEL);
-    return b;
-}
-
-/* One sum of one query against a plain loop. */
-static void check_sum(const blocks *b, size_t m, const float *k, float got) {
-    double sum = 0, size = 0;
-    for (size_t i = b->start[m]; i < b->start[m + 1]; i++)
-        for (size_t lane = 0; lane < LM_PANEL; lane++) {
-            double value = (double)k[(size_t)b->panel[i] * LM_PANEL + lane] *
-                           (double)b->coef[i * LM_PANEL + lane];
-            sum += value;
-            size += fabs(value);
-        }
-    double terms = (double)(b->start[m + 1] - b->start[m]) * LM_PANEL;
-    if (!(fabs((double)got - sum) <= terms * 0x1p-24 * size))
-        fail_msg("%s: sum %zu is %.9g, not %.9g", lm_isa_name(), m, (double)got, sum);
-}
-
-static void check_expand(size_t width, size_t panels, size_t queries, bool narrow) {
-    lm_rng rng = lm_rng_at(1, width * 100 + panels, queries);
-    size_t lanes = panels * LM_PANEL, k_stride = lanes + queries % 3 * LM_PANEL;
-    size_t out_stride = width + panels % 4, k_floats = (queries - 1) * k_stride + lanes;
-    size_t out_floats = (queries - 1) * out_stride + width;
-    blocks b = draw_blocks(&rng, width, panels);
-    lm_expand_lists lists = {b.start, b.panel, b.coef};
-    float *k = malloc(k_floats * sizeof *k), *out = malloc(out_floats * sizeof *out);
-    draw_floats(&rng, k, k_floats);
-    for (size_t i = 0; i < out_floats; i++)
-        out[i] = GUARD;
-    lm_expand(k, k_stride, queries, &lists, width, narrow, out, out_stride);
-    for (size_t q = 0; q < queries; q++) {
-        float one[WIDTH_MAX], *row = out + q * out_stride;
-        lm_expand(k + q * k_stride, k_stride, 1, &lists, width, narrow, one, width);
-        if (memcmp(row, one, width * sizeof *row) != 0)
-            fail_msg("%s: width %zu panels %zu: query %zu of %zu has other bits alone",
-                     lm_isa_name(), width, panels, q, queries);
-        for (size_t m = 0; m < width; m++)
-            check_sum(&b, m, k + q * k_stride, row[m]);
-        for (size_t m = width; m < out_stride && q + 1 < queries; m++)
-            assert_true(row[m] == GUARD);
-    }
-    free(k);
-    free(out);
-    free(b.panel);
-    free(b.coef);
-}
-
-static void check_every_expand(void) {
-    for (size_t width = 1; width <= WIDTH_MAX; width++)
-        for (size_t panels = 1; panels <= PANELS_MAX; panels++)
-            for (size_t queries = 1; queries <= 26; queries += queries < 14 ? 1 : 5) {
-                check_expand(width, panels, queries, false);
-                if (width <= LM_EXPAND_NARROW)
-                    check_expand(width, panels, queries, true);
-            }
-}
-
-static void test_sums_equal_plain_loops_whatever_the_number_of_queries(void **state) {
-    (void)state;
-    each_isa(check_every_expand);
 }
 
 /* ---- lm_exp2_biased ---- */
@@ -196,42 +101,6 @@ static void check_underflow(void) {
 static void test_small_powers_are_zero(void **state) {
     (void)state;
     each_isa(check_underflow);
-}
-
-/* A dot product and its power in one: the bits of one after the other. */
-static void check_dot_powers(void) {
-    limn_context *ctx = make_context(NULL, 1, 1);
-    for (size_t d = 1; d < LM_DOT_EXP2_D; d++)
-        for (size_t panels = 1; panels <= 19; panels += d % 5 + 1) {
-            enum { MOST = 19 * LM_PANEL };
-            lm_rng rng = lm_rng_at(4, d, panels);
-            size_t n = panels * LM_PANEL;
-            float *rows = malloc(n * d * sizeof *rows), x[LM_DOT_EXP2_D];
-            float bias[MOST], one[MOST + 1], other[MOST];
-            lm_pack pack;
-            draw_floats(&rng, rows, n * d);
-            draw_floats(&rng, x, d);
-            draw_floats(&rng, bias, n);
-            assert_int_equal(lm_pack_build(ctx, rows, n, d, d, &pack), LIMN_OK);
-            for (size_t first = 0; first < panels; first += 3) {
-                size_t count = panels - first, at = first * LM_PANEL;
-                one[count * LM_PANEL] = GUARD;
-                lm_dot_exp2(&pack, first, count, bias + at, x, -1.5f, one);
-                lm_pack_query(&pack, LM_DOT, first, count, x, other);
-                lm_exp2_biased(other, bias + at, count * LM_PANEL, -1.5f);
-                if (memcmp(one, other, count * LM_PANEL * sizeof *one) != 0)
-                    fail_msg("%s: d %zu, panels %zu from %zu", lm_isa_name(), d, count, first);
-                assert_true(one[count * LM_PANEL] == GUARD);
-            }
-            lm_pack_free(&ctx->mem, &pack);
-            free(rows);
-        }
-    limn_context_free(ctx);
-}
-
-static void test_a_dot_product_and_its_power_in_one_have_the_same_bits(void **state) {
-    (void)state;
-    each_isa(check_dot_powers);
 }
 
 /* ---- machines drawn at random, and f of them by plain loops ---- */
@@ -694,11 +563,9 @@ static void test_failing_allocations_are_reported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums_equal_plain_loops_whatever_the_number_of_queries),
         cmocka_unit_test(test_powers_of_two_are_inside_their_bound),
         cmocka_unit_test(test_whole_powers_are_exact_and_the_three_parts_are_added),
         cmocka_unit_test(test_small_powers_are_zero),
-        cmocka_unit_test(test_a_dot_product_and_its_power_in_one_have_the_same_bits),
         cmocka_unit_test(test_every_type_and_kernel_equals_plain_loops),
         cmocka_unit_test(test_two_to_twelve_classes_some_without_vectors),
         cmocka_unit_test(test_one_to_three_hundred_features),

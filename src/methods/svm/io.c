@@ -12,7 +12,7 @@
 
 /* ---- saving ---- */
 
-static limn_status put_about(const svm_model *m, lm_writer *writer) {
+static limn_status put_about(const sv_model *m, lm_writer *writer) {
     lm_kv_out *kv;
     limn_status status = lm_kv_begin(writer, "svm.about", SVM_FILE_VERSION, &kv);
     if (status != LIMN_OK)
@@ -33,9 +33,9 @@ static limn_status put(lm_writer *writer, const char *name, const void *data, si
     return data ? lm_writer_section(writer, name, SVM_FILE_VERSION, data, count * size) : LIMN_OK;
 }
 
-limn_status svm_save(limn_context *ctx, const void *opaque, lm_writer *writer) {
+limn_status sv_save(limn_context *ctx, const void *opaque, lm_writer *writer) {
     (void)ctx;
-    const svm_model *m = opaque;
+    const sv_model *m = opaque;
     const lm_svm *s = &m->svm;
     size_t functions = lm_svm_functions(s);
     limn_status status = put_about(m, writer);
@@ -60,7 +60,7 @@ limn_status svm_save(limn_context *ctx, const void *opaque, lm_writer *writer) {
 
 /* ---- loading ---- */
 
-static limn_status get_about(limn_context *ctx, const lm_file *file, svm_model *m) {
+static limn_status get_about(limn_context *ctx, const lm_file *file, sv_model *m) {
     lm_kv kv;
     lm_svm *s = &m->svm;
     const char *type = "", *kernel = "";
@@ -103,7 +103,7 @@ static limn_status get_about(limn_context *ctx, const lm_file *file, svm_model *
 
 /* The type must fit the task, and its features those of the file. */
 static limn_status check_shape(limn_context *ctx, const lm_file *file, const lm_shape *shape,
-                               svm_model *m) {
+                               sv_model *m) {
     static const limn_task tasks[] = {LIMN_CLASSIFY, LIMN_CLASSIFY, LIMN_OUTLIER, LIMN_REGRESS,
                                       LIMN_REGRESS};
     m->task = shape->task;
@@ -164,7 +164,7 @@ static limn_status get_vectors(limn_context *ctx, const lm_file *file, lm_svm *s
     return get_doubles(ctx, file, "svm.coef", coefs, true, &s->coef);
 }
 
-static limn_status get_machine(limn_context *ctx, const lm_file *file, svm_model *m) {
+static limn_status get_machine(limn_context *ctx, const lm_file *file, sv_model *m) {
     lm_svm *s = &m->svm;
     size_t functions = lm_svm_functions(s);
     limn_status status = LIMN_OK;
@@ -183,7 +183,7 @@ static limn_status get_machine(limn_context *ctx, const lm_file *file, svm_model
     return status;
 }
 
-static limn_status get_labels(limn_context *ctx, const lm_file *file, svm_model *m) {
+static limn_status get_labels(limn_context *ctx, const lm_file *file, sv_model *m) {
     const void *data;
     if (!lm_file_has(file, "svm.labels"))
         return LIMN_OK;
@@ -198,14 +198,14 @@ static limn_status get_labels(limn_context *ctx, const lm_file *file, svm_model 
     return LIMN_OK;
 }
 
-limn_status svm_prepare(limn_context *ctx, svm_model *m) {
+limn_status sv_prepare(limn_context *ctx, sv_model *m) {
     return lm_svm_functions(&m->svm) ? lm_machine_build(ctx, &m->svm, &m->machine) : LIMN_OK;
 }
 
-limn_status svm_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,
-                     const lm_params *params, void **out) {
+limn_status sv_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,
+                    const lm_params *params, void **out) {
     (void)params;
-    svm_model *m = lm_alloc_zero(&ctx->mem, 1, sizeof *m);
+    sv_model *m = lm_alloc_zero(&ctx->mem, 1, sizeof *m);
     if (!m)
         return lm_fail_memory(ctx);
     limn_status status = get_about(ctx, file, m);
@@ -216,9 +216,9 @@ limn_status svm_load(limn_context *ctx, const lm_file *file, const lm_shape *sha
     if (status == LIMN_OK)
         status = get_labels(ctx, file, m);
     if (status == LIMN_OK)
-        status = svm_prepare(ctx, m);
+        status = sv_prepare(ctx, m);
     if (status != LIMN_OK)
-        svm_destroy(&ctx->mem, m);
+        sv_destroy(&ctx->mem, m);
     else
         *out = m;
     return status;
@@ -226,11 +226,11 @@ limn_status svm_load(limn_context *ctx, const lm_file *file, const lm_shape *sha
 
 /* ---- LIBSVM's text ---- */
 
-bool svm_recognise(const void *bytes, size_t size) {
+bool sv_recognise(const void *bytes, size_t size) {
     return lm_svm_is_text(bytes, size);
 }
 
-static void describe(const svm_model *m, lm_foreign *about) {
+static void describe(const sv_model *m, lm_foreign *about) {
     static const char *const kernels[] = {"linear", "poly", "rbf", "sigmoid"};
     char gamma[32], coef0[32];
     const lm_kernel *k = &m->svm.kernel;
@@ -239,10 +239,10 @@ static void describe(const svm_model *m, lm_foreign *about) {
     snprintf(about->params, sizeof about->params,
              "type=%s\nkernel=%s\ngamma=%s\ncoef0=%s\ndegree=%d\nprobability=%s",
              lm_svm_type_name(m->svm.type), kernels[k->type], gamma, coef0, k->degree,
-             svm_has_proba(m) ? "yes" : "no");
+             sv_has_proba(m) ? "yes" : "no");
 }
 
-static limn_status name_classes(limn_context *ctx, const svm_model *m, lm_foreign *about) {
+static limn_status name_classes(limn_context *ctx, const sv_model *m, lm_foreign *about) {
     static const int32_t sides[] = {-1, 1}; /* of a one-class machine: outside, inside */
     const int32_t *labels = m->task == LIMN_OUTLIER ? sides : m->labels;
     about->classes = m->task == LIMN_OUTLIER ? 2 : m->task == LIMN_CLASSIFY ? m->svm.classes : 0;
@@ -258,9 +258,9 @@ static limn_status name_classes(limn_context *ctx, const svm_model *m, lm_foreig
     return LIMN_OK;
 }
 
-limn_status svm_import(limn_context *ctx, const char *name, const char *bytes, size_t size,
-                       lm_foreign *about, void **out) {
-    svm_model *m = lm_alloc_zero(&ctx->mem, 1, sizeof *m);
+limn_status sv_import(limn_context *ctx, const char *name, const char *bytes, size_t size,
+                      lm_foreign *about, void **out) {
+    sv_model *m = lm_alloc_zero(&ctx->mem, 1, sizeof *m);
     if (!m)
         return lm_fail_memory(ctx);
     limn_status status = lm_svm_parse(ctx, name, bytes, size, &m->svm, &m->labels);
@@ -276,16 +276,16 @@ limn_status svm_import(limn_context *ctx, const char *name, const char *bytes, s
         status = name_classes(ctx, m, about);
     }
     if (status == LIMN_OK)
-        status = svm_prepare(ctx, m);
+        status = sv_prepare(ctx, m);
     if (status != LIMN_OK)
-        svm_destroy(&ctx->mem, m);
+        sv_destroy(&ctx->mem, m);
     else
         *out = m;
     return status;
 }
 
-limn_status svm_export(limn_context *ctx, const void *opaque, const int32_t *labels,
-                       const char *path) {
-    const svm_model *m = opaque;
+limn_status sv_export(limn_context *ctx, const void *opaque, const int32_t *labels,
+                      const char *path) {
+    const sv_model *m = opaque;
     return lm_svm_write(ctx, &m->svm, m->labels ? m->labels : labels, path);
 }

@@ -13,15 +13,16 @@ typedef struct layout {
     void *machine;
     double *f;      /* rows x functions */
     float *beyond;  /* rows */
-    double *couple; /* r (k x k), then the coupling's own k x k + k, then p (k) */
+    double *couple; /* r (k x k), then the coupling's own k x k + k, then p (k); or votes (k) */
 } layout;
 
 static size_t couple_doubles(size_t k) {
     return 2 * k * k + 2 * k;
 }
 
-static bool place(const svm_model *m, size_t rows, void *scratch, layout *l, size_t *bytes) {
-    size_t machine = 0, f, couple = svm_has_proba(m) ? couple_doubles(m->svm.classes) : 0;
+static bool place(const sv_model *m, size_t rows, void *scratch, layout *l, size_t *bytes) {
+    size_t machine = 0, f,
+           couple = sv_has_proba(m) ? couple_doubles(m->svm.classes) : m->svm.classes;
     size_t functions = lm_svm_functions(&m->svm);
     if (functions && !lm_machine_scratch(&m->machine, rows, &machine))
         return false;
@@ -38,24 +39,23 @@ static bool place(const svm_model *m, size_t rows, void *scratch, layout *l, siz
     return lm_add(machine, f, bytes) && lm_add(*bytes, beyond + couple * sizeof(double), bytes);
 }
 
-bool svm_scratch_size(const void *opaque, size_t rows, size_t neighbors, size_t *bytes) {
+bool sv_scratch_size(const void *opaque, size_t rows, size_t neighbors, size_t *bytes) {
     (void)neighbors;
     return place(opaque, rows, NULL, NULL, bytes);
 }
 
 /* A single class is certain. */
-bool svm_has_proba(const svm_model *m) {
+bool sv_has_proba(const sv_model *m) {
     return lm_svm_is_svc(m->svm.type) && (m->svm.classes == 1 || (m->svm.prob_a && m->svm.prob_b));
 }
 
-unsigned svm_lacks(const void *opaque) {
-    const svm_model *m = opaque;
-    return svm_has_proba(m) ? 0 : LIMN_CAN_PROBA;
+unsigned sv_lacks(const void *opaque) {
+    const sv_model *m = opaque;
+    return sv_has_proba(m) ? 0 : LIMN_CAN_PROBA;
 }
 
 /* f of n rows, in the layout's own place. */
-static const double *decide(const svm_model *m, const float *x, size_t n, void *scratch,
-                            layout *l) {
+static const double *decide(const sv_model *m, const float *x, size_t n, void *scratch, layout *l) {
     size_t bytes;
     place(m, n, scratch, l, &bytes);
     if (!lm_svm_functions(&m->svm))
@@ -81,40 +81,19 @@ static int32_t winner(const double *f, size_t k, double *votes) {
     return (int32_t)best;
 }
 
-/* The votes stand in the row's own place of f once it has been read. */
-static int32_t vote_row(const double *f, size_t k) {
-    enum { MOST = 256 };
-    double votes[MOST];
-    if (k <= MOST)
-        return winner(f, k, votes);
-    int32_t best = 0; /* many classes: count class by class */
-    size_t most = 0;
-    for (size_t c = 0; c < k; c++) {
-        size_t count = 0;
-        for (size_t i = 0, at = 0; i < k; i++)
-            for (size_t j = i + 1; j < k; j++, at++)
-                count += c == (f[at] > 0 ? i : j);
-        if (count > most) {
-            most = count;
-            best = (int32_t)c;
-        }
-    }
-    return best;
-}
-
-void svm_vote(const void *opaque, const float *x, size_t n, int32_t *classes, void *scratch) {
-    const svm_model *m = opaque;
+void sv_vote(const void *opaque, const float *x, size_t n, int32_t *classes, void *scratch) {
+    const sv_model *m = opaque;
     layout l;
     const double *f = decide(m, x, n, scratch, &l);
     size_t functions = lm_svm_functions(&m->svm);
     for (size_t q = 0; q < n; q++)
-        classes[q] =
-            m->task == LIMN_OUTLIER ? f[q] > 0 : vote_row(f + q * functions, m->svm.classes);
+        classes[q] = m->task == LIMN_OUTLIER ? f[q] > 0
+                                             : winner(f + q * functions, m->svm.classes, l.couple);
 }
 
 /* ---- probabilities ---- */
 
-static void row_proba(const svm_model *m, const double *f, double *scratch, double *p) {
+static void row_proba(const sv_model *m, const double *f, double *scratch, double *p) {
     size_t k = m->svm.classes, at = 0;
     double *r = scratch;
     for (size_t i = 0; i < k; i++)
@@ -132,8 +111,8 @@ static void row_proba(const svm_model *m, const double *f, double *scratch, doub
         lm_couple(k, r, m->imported ? LM_COUPLE_LIBSVM : LM_COUPLE_EXACT, p, scratch + k * k);
 }
 
-void svm_proba(const void *opaque, const float *x, size_t n, double *proba, void *scratch) {
-    const svm_model *m = opaque;
+void sv_proba(const void *opaque, const float *x, size_t n, double *proba, void *scratch) {
+    const sv_model *m = opaque;
     layout l;
     const double *f = decide(m, x, n, scratch, &l);
     size_t functions = lm_svm_functions(&m->svm), k = m->svm.classes;
@@ -141,11 +120,11 @@ void svm_proba(const void *opaque, const float *x, size_t n, double *proba, void
         row_proba(m, f + q * functions, l.couple, proba + q * k);
 }
 
-void svm_predict(const void *opaque, const float *x, size_t n, int32_t *classes, void *scratch) {
-    const svm_model *m = opaque;
+void sv_predict(const void *opaque, const float *x, size_t n, int32_t *classes, void *scratch) {
+    const sv_model *m = opaque;
     layout l;
-    if (!svm_has_proba(m)) {
-        svm_vote(m, x, n, classes, scratch);
+    if (!sv_has_proba(m)) {
+        sv_vote(m, x, n, classes, scratch);
         return;
     }
     const double *f = decide(m, x, n, scratch, &l);
@@ -163,26 +142,26 @@ void svm_predict(const void *opaque, const float *x, size_t n, int32_t *classes,
 
 /* ---- values ---- */
 
-void svm_values(const void *opaque, const float *x, size_t n, double *values, void *scratch) {
+void sv_values(const void *opaque, const float *x, size_t n, double *values, void *scratch) {
     layout l;
     const double *f = decide(opaque, x, n, scratch, &l);
     memcpy(values, f, n * sizeof *values);
 }
 
-size_t svm_score_count(const void *opaque) {
-    const svm_model *m = opaque;
+size_t sv_score_count(const void *opaque) {
+    const sv_model *m = opaque;
     return lm_svm_functions(&m->svm);
 }
 
-void svm_scores(const void *opaque, const float *x, size_t n, double *scores, void *scratch) {
-    const svm_model *m = opaque;
+void sv_scores(const void *opaque, const float *x, size_t n, double *scores, void *scratch) {
+    const sv_model *m = opaque;
     layout l;
     const double *f = decide(m, x, n, scratch, &l);
     memcpy(scores, f, n * lm_svm_functions(&m->svm) * sizeof *scores);
 }
 
-void svm_stats(const void *opaque, lm_stats *stats) {
-    const svm_model *m = opaque;
+void sv_stats(const void *opaque, lm_stats *stats) {
+    const sv_model *m = opaque;
     bool linear = m->svm.kernel.type == LM_LINEAR;
     double vectors = linear ? (double)lm_svm_functions(&m->svm) : (double)m->svm.n;
     double width = (double)m->svm.d + (linear ? 0 : (double)(m->svm.classes - 1));

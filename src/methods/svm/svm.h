@@ -21,7 +21,7 @@ enum { SVM_FILE_VERSION = 1 };
 /* In the order of the choices in the parameter table; the types behind auto are LIBSVM's. */
 enum { SVM_TYPE_AUTO };
 
-typedef struct svm_model {
+typedef struct sv_model {
     limn_task task;
     lm_svm svm;
     lm_machine machine;
@@ -29,31 +29,31 @@ typedef struct svm_model {
     bool beyond;     /* rows have one more feature, see above */
     size_t stride;   /* floats of a row */
     int32_t *labels; /* imported: LIBSVM's numbers of the classes */
-} svm_model;
+} sv_model;
 
 /* Builds what queries need; the machine borrows model->svm. */
-limn_status svm_prepare(limn_context *ctx, svm_model *model);
-bool svm_has_proba(const svm_model *model);
+limn_status sv_prepare(limn_context *ctx, sv_model *model);
+bool sv_has_proba(const sv_model *model);
 
-limn_status svm_fit(limn_context *ctx, const lm_train_set *set, const lm_params *params,
-                    void **model);
-void svm_destroy(const limn_allocator *mem, void *model);
-limn_status svm_save(limn_context *ctx, const void *model, lm_writer *writer);
-limn_status svm_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,
-                     const lm_params *params, void **model);
-bool svm_recognise(const void *bytes, size_t size);
-limn_status svm_import(limn_context *ctx, const char *name, const char *bytes, size_t size,
-                       lm_foreign *about, void **model);
-limn_status svm_export(limn_context *ctx, const void *model, const int32_t *labels,
-                       const char *path);
-bool svm_scratch_size(const void *model, size_t rows, size_t neighbors, size_t *bytes);
-void svm_predict(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
-void svm_vote(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
-void svm_proba(const void *model, const float *x, size_t n, double *proba, void *scratch);
-void svm_values(const void *model, const float *x, size_t n, double *values, void *scratch);
-size_t svm_score_count(const void *model);
-void svm_scores(const void *model, const float *x, size_t n, double *scores, void *scratch);
-unsigned svm_lacks(const void *model);
-void svm_stats(const void *model, lm_stats *stats);
+limn_status sv_fit(limn_context *ctx, const lm_train_set *set, const lm_params *params,
+                   void **model);
+void sv_destroy(const limn_allocator *mem, void *model);
+limn_status sv_save(limn_context *ctx, const void *model, lm_writer *writer);
+limn_status sv_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,
+                    const lm_params *params, void **model);
+bool sv_recognise(const void *bytes, size_t size);
+limn_status sv_import(limn_context *ctx, const char *name, const char *bytes, size_t size,
+                      lm_foreign *about, void **model);
+limn_status sv_export(limn_context *ctx, const void *model, const int32_t *labels,
+                      const char *path);
+bool sv_scratch_size(const void *model, size_t rows, size_t neighbors, size_t *bytes);
+void sv_predict(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
+void sv_vote(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
+void sv_proba(const void *model, const float *x, size_t n, double *proba, void *scratch);
+void sv_values(const void *model, const float *x, size_t n, double *values, void *scratch);
+size_t sv_score_count(const void *model);
+void sv_scores(const void *model, const float *x, size_t n, double *scores, void *scratch);
+unsigned sv_lacks(const void *model);
+void sv_stats(const void *model, lm_stats *stats);
 
 #endif

@@ -9,14 +9,14 @@
  * times 1/features, a factor of 16 between coarse points. */
 enum { FOLDS = 5, SEARCHED_ROWS = 2000 };
 
-static void free_model(const limn_allocator *mem, svm_model *m) {
+static void free_model(const limn_allocator *mem, sv_model *m) {
     lm_machine_free(mem, &m->machine);
     lm_svm_free(mem, &m->svm);
     lm_free(mem, m->labels);
     lm_free(mem, m);
 }
 
-void svm_destroy(const limn_allocator *mem, void *opaque) {
+void sv_destroy(const limn_allocator *mem, void *opaque) {
     if (opaque)
         free_model(mem, opaque);
 }
@@ -114,15 +114,14 @@ static size_t compact(part *p, size_t classes, int32_t *name, int32_t *number) {
 }
 
 /* Errors of the machine on the rows: wrong classes, or squares of wrong values. */
-static limn_status count_errors(limn_context *ctx, svm_model *m, const part *test,
+static limn_status count_errors(limn_context *ctx, sv_model *m, const part *test,
                                 const int32_t *name, double *loss) {
     size_t bytes, d = m->svm.d;
-    limn_status status = svm_prepare(ctx, m);
+    limn_status status = sv_prepare(ctx, m);
     if (status != LIMN_OK)
         return status;
-    void *scratch = svm_scratch_size(m, LM_BATCH, 0, &bytes)
-                        ? lm_alloc_aligned(&ctx->mem, bytes + 64, 1)
-                        : NULL;
+    void *scratch =
+        sv_scratch_size(m, LM_BATCH, 0, &bytes) ? lm_alloc_aligned(&ctx->mem, bytes + 64, 1) : NULL;
     if (!scratch)
         return lm_fail_memory(ctx);
     *loss = 0;
@@ -131,9 +130,9 @@ static limn_status count_errors(limn_context *ctx, svm_model *m, const part *tes
         double values[LM_BATCH];
         size_t n = test->n - first < LM_BATCH ? test->n - first : LM_BATCH;
         if (m->task == LIMN_CLASSIFY)
-            svm_vote(m, test->x + first * d, n, classes, scratch);
+            sv_vote(m, test->x + first * d, n, classes, scratch);
         else
-            svm_values(m, test->x + first * d, n, values, scratch);
+            sv_values(m, test->x + first * d, n, values, scratch);
         for (size_t i = 0; i < n; i++) {
             double gap = m->task == LIMN_CLASSIFY ? 0 : values[i] - test->target[first + i];
             *loss +=
@@ -145,7 +144,7 @@ static limn_status count_errors(limn_context *ctx, svm_model *m, const part *tes
 }
 
 static limn_status train_part(limn_context *ctx, const search *s, const double *values, part *train,
-                              int32_t *name, int32_t *number, svm_model *m) {
+                              int32_t *name, int32_t *number, sv_model *m) {
     const lm_train_set *set = s->set;
     lm_svm_options options = s->options;
     options.c = values[0];
@@ -180,7 +179,7 @@ static limn_status judge(limn_context *ctx, void *user, const double *values, co
     size_t k = s->set->classes + 1;
     int32_t *name = lm_alloc_zero(&ctx->mem, k, sizeof *name);
     int32_t *number = lm_alloc_zero(&ctx->mem, k, sizeof *number);
-    svm_model *m = lm_alloc_zero(&ctx->mem, 1, sizeof *m);
+    sv_model *m = lm_alloc_zero(&ctx->mem, 1, sizeof *m);
     limn_status status = name && number && m ? LIMN_OK : lm_fail_memory(ctx);
     if (status == LIMN_OK)
         status = part_take(ctx, s->set, train, train_count, &a);
@@ -190,7 +189,7 @@ static limn_status judge(limn_context *ctx, void *user, const double *values, co
         status = train_part(ctx, s, values, &a, name, number, m);
     if (status == LIMN_OK)
         status = count_errors(ctx, m, &b, name, loss);
-    svm_destroy(&ctx->mem, m);
+    sv_destroy(&ctx->mem, m);
     part_free(&ctx->mem, &a);
     part_free(&ctx->mem, &b);
     lm_free(&ctx->mem, name);
@@ -233,7 +232,7 @@ static limn_status choose(limn_context *ctx, const lm_train_set *set, const lm_p
 /* ---- training ---- */
 
 static limn_status fit(limn_context *ctx, const lm_train_set *set, const lm_params *params,
-                       svm_model *m) {
+                       sv_model *m) {
     lm_svm_type type;
     limn_status status = choose_type(ctx, set, params, &type);
     if (status != LIMN_OK)
@@ -260,18 +259,18 @@ static limn_status fit(limn_context *ctx, const lm_train_set *set, const lm_para
     return status;
 }
 
-limn_status svm_fit(limn_context *ctx, const lm_train_set *set, const lm_params *params,
-                    void **out) {
-    svm_model *m = lm_alloc_zero(&ctx->mem, 1, sizeof *m);
+limn_status sv_fit(limn_context *ctx, const lm_train_set *set, const lm_params *params,
+                   void **out) {
+    sv_model *m = lm_alloc_zero(&ctx->mem, 1, sizeof *m);
     if (!m)
         return lm_fail_memory(ctx);
     m->task = set->task;
     m->stride = set->d;
     limn_status status = fit(ctx, set, params, m);
     if (status == LIMN_OK)
-        status = svm_prepare(ctx, m);
+        status = sv_prepare(ctx, m);
     if (status != LIMN_OK)
-        svm_destroy(&ctx->mem, m);
+        sv_destroy(&ctx->mem, m);
     else
         *out = m;
     return status;
