@@ -513,17 +513,23 @@ static bool is_far(const lm_machine *m, const tile *t, size_t q) {
     return m->direct || (m->svm->kernel.type == LM_RBF && t->start[q] < (float)-DIRECT_FROM);
 }
 
-/* rbf of query q by direct distances. Unless all are, the vectors are scaled by f = 2 gamma
- * log2(e), so the query is as well: exp(-gamma |x - s|^2) = exp(-gamma / f^2 |f x - f s|^2). */
+/* Squared distances, times f^2, into rbf. */
+static void from_distances(const lm_machine *m, size_t count, double f, float rest, float *k) {
+    float more = (float)(f * f * (double)rest);
+    for (size_t i = 0; i < count && more > 0; i++)
+        k[i] += more;
+    lm_rbf(k, count, (float)(m->svm->kernel.gamma / (f * f)));
+}
+
+/* rbf of a query that is far from vectors which are not: they are scaled by f = 2 gamma log2(e), so
+ * the query is as well: exp(-gamma |x - s|^2) = exp(-gamma / f^2 |f x - f s|^2). */
 static void far_values(const lm_machine *m, size_t first, size_t count, size_t q, tile *t) {
-    double f = m->direct ? 1 : 2 * m->svm->kernel.gamma * LOG2_E;
-    float *k = t->kernel + q * t->k_stride, rest = (float)(f * f * (double)t->rest[q]);
+    double f = 2 * m->svm->kernel.gamma * LOG2_E;
+    float *k = t->kernel + q * t->k_stride;
     for (size_t j = 0; j < m->svm->d; j++)
         t->scaled[j] = (float)(f * (double)t->x[q * t->x_stride + j]);
     lm_pack_query(&m->pack, LM_L2, first, count, t->scaled, k);
-    for (size_t i = 0; i < count * LM_PANEL && rest > 0; i++)
-        k[i] += rest;
-    lm_rbf(k, count * LM_PANEL, (float)(m->svm->kernel.gamma / (f * f)));
+    from_distances(m, count * LM_PANEL, f, t->rest[q], k);
 }
 
 static void transform(const lm_machine *m, size_t first, size_t count, float start, float *k) {
@@ -539,20 +545,21 @@ static void transform(const lm_machine *m, size_t first, size_t count, float sta
 /* Kernel values of n queries with panels first .. first + count - 1. */
 static void kernel_values(const lm_machine *m, size_t first, size_t count, size_t n, tile *t) {
     size_t stride = t->k_stride;
-    bool near = false, rbf = m->svm->kernel.type == LM_RBF;
-    for (size_t q = 0; q < n; q++)
-        near = near || !is_far(m, t, q);
-    if (near && n == 1 && rbf && m->pack.d < LM_DOT_EXP2_D) {
+    lm_metric metric = m->direct ? LM_L2 : LM_DOT;
+    bool rbf = m->svm->kernel.type == LM_RBF;
+    if (n == 1 && rbf && !is_far(m, t, 0) && m->pack.d < LM_DOT_EXP2_D) {
         lm_dot_exp2(&m->pack, first, count, m->bias + first * LM_PANEL, t->x, t->start[0],
                     t->kernel);
         return;
     }
-    if (near && n == 1)
-        lm_pack_query(&m->pack, LM_DOT, first, count, t->x, t->kernel);
-    else if (near)
-        lm_pack_block(&m->pack, LM_DOT, first, count, t->x, t->x_stride, n, t->kernel, stride);
+    if (n == 1)
+        lm_pack_query(&m->pack, metric, first, count, t->x, t->kernel);
+    else
+        lm_pack_block(&m->pack, metric, first, count, t->x, t->x_stride, n, t->kernel, stride);
     for (size_t q = 0; q < n; q++) {
-        if (is_far(m, t, q))
+        if (m->direct)
+            from_distances(m, count * LM_PANEL, 1, t->rest[q], t->kernel + q * stride);
+        else if (is_far(m, t, q))
             far_values(m, first, count, q, t);
         else
             transform(m, first * LM_PANEL, count * LM_PANEL, t->start[q], t->kernel + q * stride);

@@ -69,12 +69,18 @@ static const double *decide(const sv_model *m, const float *x, size_t n, void *s
 /* ---- classes ---- */
 
 /* Most votes, ties to the lower class. votes: k. */
-static int32_t winner(const double *f, size_t k, double *votes) {
+static int32_t winner(const double *f, size_t k, int32_t *votes) {
     size_t best = 0;
     memset(votes, 0, k * sizeof *votes);
-    for (size_t i = 0; i < k; i++)
-        for (size_t j = i + 1; j < k; j++)
-            votes[*f++ > 0 ? i : j]++;
+    for (size_t i = 0; i < k; i++) {
+        int32_t won = 0; /* no branch, and no vote that waits for the one before it */
+        for (size_t j = i + 1; j < k; j++) {
+            int32_t wins = *f++ > 0;
+            won += wins;
+            votes[j] += 1 - wins;
+        }
+        votes[i] += won;
+    }
     for (size_t c = 1; c < k; c++)
         if (votes[c] > votes[best])
             best = c;
@@ -87,8 +93,9 @@ void sv_vote(const void *opaque, const float *x, size_t n, int32_t *classes, voi
     const double *f = decide(m, x, n, scratch, &l);
     size_t functions = lm_svm_functions(&m->svm);
     for (size_t q = 0; q < n; q++)
-        classes[q] = m->task == LIMN_OUTLIER ? f[q] > 0
-                                             : winner(f + q * functions, m->svm.classes, l.couple);
+        classes[q] = m->task == LIMN_OUTLIER
+                         ? f[q] > 0
+                         : winner(f + q * functions, m->svm.classes, (int32_t *)(void *)l.couple);
 }
 
 /* ---- probabilities ---- */

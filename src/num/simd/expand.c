@@ -241,7 +241,7 @@ static void exp2_biased(float *values, const float *bias, size_t n, float start)
  * while the next ones are on their way. The sums are those of body.c for d below its SPLIT_FROM. */
 INLINE void power_panels(int panels, const float *rows, const float *bias, size_t d, const float *x,
                          vec start, float *out) {
-    vec sum[8];
+    vec sum[8 * P];
     UNROLL
     for (int i = 0; i < panels * P; i++)
         sum[i] = (vec){0};
@@ -264,8 +264,26 @@ static void dot_exp2(const float *rows, const float *bias, size_t d, size_t pane
     size_t p = 0;
     for (; p + GROUP <= panels; p += GROUP)
         power_panels(GROUP, rows + p * d * PANEL, bias + p * PANEL, d, x, s, out + p * PANEL);
-    for (; p < panels; p++)
-        power_panels(1, rows + p * d * PANEL, bias + p * PANEL, d, x, s, out + p * PANEL);
+    rows += p * d * PANEL;
+    bias += p * PANEL;
+    out += p * PANEL;
+    switch (panels - p) { /* all that are left at once: each waits for its own sums only */
+#define LEFT(count)                                        \
+    case count:                                            \
+        if (count < GROUP)                                 \
+            power_panels(count, rows, bias, d, x, s, out); \
+        break;
+        LEFT(1)
+        LEFT(2)
+        LEFT(3)
+        LEFT(4)
+        LEFT(5)
+        LEFT(6)
+        LEFT(7)
+#undef LEFT
+    default:
+        break;
+    }
 }
 
 const lm_simd_expand GLUE(lm_simd_expand_, LM_ISA) = {
