@@ -3,12 +3,13 @@
 
 #include <string.h>
 
-extern const lm_method lm_method_knn, lm_method_lda, lm_method_svm;
+extern const lm_method lm_method_knn, lm_method_lda, lm_method_svm, lm_method_vpc;
 
 static const lm_method *const methods[] = {
     &lm_method_knn,
     &lm_method_lda,
     &lm_method_svm,
+    &lm_method_vpc,
 };
 
 const lm_method *lm_method_at(size_t index) {

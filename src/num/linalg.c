@@ -43,24 +43,29 @@ static bool factor(double *a, size_t d) {
     return LAPACKE_dpocon(LAPACK_ROW_MAJOR, 'L', n, a, n, norm, &rcond) == 0 && rcond > 1e-12;
 }
 
+/* lambda (ascending), and the eigenvectors as the rows of a. */
+static limn_status eigen(limn_context *ctx, double *a, size_t d, double *lambda) {
+    lapack_int n = (lapack_int)d;
+    lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', n, a, n, lambda);
+    if (info == LAPACK_WORK_MEMORY_ERROR)
+        return lm_fail_memory(ctx);
+    if (info != 0)
+        return lm_fail(ctx, LIMN_E_DATA,
+                       "the eigenvalues of a %zu x %zu matrix were not found; scale the features",
+                       d, d);
+    return LIMN_OK;
+}
+
 /* x_i <- V diag(1/lambda) V' x_i over the eigenvalues that are not 0. */
-static limn_status solve_by_eigenvalues(limn_context *ctx, double *a, size_t d, double *x,
-                                        size_t count) {
+static limn_status solve_by_eigenvalues(limn_context *ctx, double *a, size_t d, double share,
+                                        double *x, size_t count) {
     lapack_int n = (lapack_int)d;
     double *lambda = lm_alloc(&ctx->mem, d, sizeof *lambda);
     double *part = lm_alloc(&ctx->mem, d, sizeof *part);
     limn_status status = lambda && part ? LIMN_OK : lm_fail_memory(ctx);
-    if (status == LIMN_OK) {
-        lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', n, a, n, lambda);
-        if (info == LAPACK_WORK_MEMORY_ERROR)
-            status = lm_fail_memory(ctx);
-        else if (info != 0)
-            status = lm_fail(ctx, LIMN_E_DATA,
-                             "the eigenvalues of a %zu x %zu matrix were not "
-                             "found; scale the features",
-                             d, d);
-    }
-    double least = status == LIMN_OK ? lambda[d - 1] * (double)d * DBL_EPSILON : 0;
+    if (status == LIMN_OK)
+        status = eigen(ctx, a, d, lambda);
+    double least = status == LIMN_OK ? lambda[d - 1] * share : 0;
     for (size_t i = 0; i < count && status == LIMN_OK; i++) {
         double *row = x + i * d;
         /* Eigenvector e is the e-th row of a, stored by columns. */
@@ -95,8 +100,98 @@ limn_status lm_solve_symmetric(limn_context *ctx, double *a, size_t d, double *x
         LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'U', (lapack_int)d, (lapack_int)count, copy, (lapack_int)d,
                        x, (lapack_int)d);
     } else {
-        status = solve_by_eigenvalues(ctx, a, d, x, count);
+        status = solve_by_eigenvalues(ctx, a, d, (double)d * DBL_EPSILON, x, count);
     }
     lm_free(&ctx->mem, copy);
+    return status;
+}
+
+static double trace_of(const double *a, size_t d) {
+    double trace = 0;
+    for (size_t i = 0; i < d; i++)
+        trace += a[i * d + i];
+    return trace;
+}
+
+limn_status lm_solve_dropping(limn_context *ctx, double *a, size_t d, double share, double *x,
+                              size_t count) {
+    if (d > INT32_MAX)
+        return lm_fail_memory(ctx);
+    if (!(trace_of(a, d) > 0))
+        return LIMN_OK;
+    lm_mirror(a, d);
+    return solve_by_eigenvalues(ctx, a, d, share, x, count);
+}
+
+/* ---- directions ---- */
+
+/* Working memory of lm_unit_directions. */
+typedef struct directions {
+    double *lambda, *whitened; /* d; k x d: the rows in the coordinates where a is the identity */
+    double *between, *values;  /* d x d, d */
+    double *v;                 /* one direction */
+    double *out;               /* k x d */
+} directions;
+
+/* Rows of x times sqrt(count) in whitened coordinates: eigenvector e of a over sqrt(lambda_e). */
+static void whiten(const double *a, size_t d, const double *x, const size_t *count, size_t k,
+                   directions *w) {
+    double least = w->lambda[d - 1] * 1e-10;
+    for (size_t c = 0; c < k; c++)
+        for (size_t e = 0; e < d; e++) {
+            double dot = cblas_ddot((int)d, a + e * d, 1, x + c * d, 1);
+            double scale = w->lambda[e] > least ? 1 / sqrt(w->lambda[e]) : 0;
+            w->whitened[c * d + e] = dot * scale * sqrt((double)count[c]);
+        }
+}
+
+/* out += v v' x for the direction that the eigenvector q of the whitened scatter stands for. */
+static void add_direction(const double *a, size_t d, const double *x, size_t k, const double *q,
+                          directions *w) {
+    double least = w->lambda[d - 1] * 1e-10;
+    memset(w->v, 0, d * sizeof *w->v);
+    for (size_t e = 0; e < d; e++)
+        if (w->lambda[e] > least)
+            cblas_daxpy((int)d, q[e] / sqrt(w->lambda[e]), a + e * d, 1, w->v, 1);
+    double length = cblas_dnrm2((int)d, w->v, 1);
+    for (size_t c = 0; c < k && length > 0; c++) {
+        double dot = cblas_ddot((int)d, w->v, 1, x + c * d, 1) / (length * length);
+        cblas_daxpy((int)d, dot, w->v, 1, w->out + c * d, 1);
+    }
+}
+
+limn_status lm_unit_directions(limn_context *ctx, double *a, size_t d, double *x,
+                               const size_t *count, size_t k) {
+    size_t square, cells;
+    if (d > INT32_MAX || !lm_mul(d, d, &square) || !lm_mul(k, d, &cells))
+        return lm_fail_memory(ctx);
+    if (!(trace_of(a, d) > 0))
+        return LIMN_OK;
+    lm_mirror(a, d);
+    directions w = {lm_alloc(&ctx->mem, d, sizeof(double)),
+                    lm_alloc(&ctx->mem, cells, sizeof(double)),
+                    lm_alloc_zero(&ctx->mem, square, sizeof(double)),
+                    lm_alloc(&ctx->mem, d, sizeof(double)),
+                    lm_alloc(&ctx->mem, d, sizeof(double)),
+                    lm_alloc_zero(&ctx->mem, cells, sizeof(double))};
+    bool there = w.lambda && w.whitened && w.between && w.values && w.v && w.out;
+    limn_status status = there ? eigen(ctx, a, d, w.lambda) : lm_fail_memory(ctx);
+    if (status == LIMN_OK) {
+        whiten(a, d, x, count, k, &w);
+        lm_add_outer(w.between, d, w.whitened, k);
+        lm_mirror(w.between, d);
+        status = eigen(ctx, w.between, d, w.values);
+    }
+    for (size_t e = d; status == LIMN_OK && e-- > 0 && d - e < k;)
+        if (w.values[e] > w.values[d - 1] * 1e-10)
+            add_direction(a, d, x, k, w.between + e * d, &w);
+    if (status == LIMN_OK)
+        memcpy(x, w.out, cells * sizeof *x);
+    lm_free(&ctx->mem, w.lambda);
+    lm_free(&ctx->mem, w.whitened);
+    lm_free(&ctx->mem, w.between);
+    lm_free(&ctx->mem, w.values);
+    lm_free(&ctx->mem, w.v);
+    lm_free(&ctx->mem, w.out);
     return status;
 }

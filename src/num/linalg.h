@@ -19,5 +19,13 @@ void lm_mirror(double *a, size_t d);
  * (eigenvalues up to d 2^-52 of the largest count as 0; a = 0 is taken as the identity). Destroys
  * a. a must be positive semi-definite but for rounding. */
 limn_status lm_solve_symmetric(limn_context *ctx, double *a, size_t d, double *x, size_t count);
+/* The same by eigenvalues always, those up to share of the largest taken as 0. */
+limn_status lm_solve_dropping(limn_context *ctx, double *a, size_t d, double share, double *x,
+                              size_t count);
+/* x_c <- V V' x_c for each of k rows, V the directions (at unit length) that separate the rows best
+ * against the within scatter a (destroyed): the eigenvectors of a^-1 sum_c count_c x_c x_c', at
+ * most k - 1 of them. */
+limn_status lm_unit_directions(limn_context *ctx, double *a, size_t d, double *x,
+                               const size_t *count, size_t k);
 
 #endif

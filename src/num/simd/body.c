@@ -495,4 +495,5 @@ const lm_simd GLUE(lm_simd_, LM_ISA) = {
     .sigmoid = sigmoid,
     .cosine = cosine,
     .sums = &GLUE(lm_simd_expand_, LM_ISA),
+    .tree = &GLUE(lm_simd_tree_, LM_ISA),
 };

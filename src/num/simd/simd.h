@@ -28,6 +28,16 @@ typedef struct lm_simd_expand {
                      float start, float *out);
 } lm_simd_expand;
 
+/* Of tree.c; num/tree.h says what they do. */
+typedef struct lm_simd_tree {
+    double (*pair_l2)(const float *a, const float *b, size_t n);
+    double (*pair_l1)(const float *a, const float *b, size_t n);
+    void (*panel_scores)(const float *rows, const float *bias, size_t d, size_t panels,
+                         const float *x, float *out);
+} lm_simd_tree;
+
+extern const lm_simd_tree lm_simd_tree_baseline, lm_simd_tree_avx2, lm_simd_tree_avx512,
+    lm_simd_tree_neon;
 extern const lm_simd_expand lm_simd_expand_baseline, lm_simd_expand_avx2, lm_simd_expand_avx512,
     lm_simd_expand_neon;
 
@@ -48,6 +58,7 @@ typedef struct lm_simd {
     void (*sigmoid)(float *values, size_t n, float gamma, float coef0);
     void (*cosine)(float *values, size_t n, const float *norms, float x_norm);
     const lm_simd_expand *sums;
+    const lm_simd_tree *tree;
 } lm_simd;
 
 extern const lm_simd lm_simd_baseline, lm_simd_avx2, lm_simd_avx512, lm_simd_neon;

@@ -1,0 +1,185 @@
+/* split.c: which pivot, and what is near to it.
+ *
+ * Rows are ranked by (distance, row); distances are the floats that queries will compare, so a row
+ * that is asked for goes where it stands. The first ceil((n - 1) / 2) of the others are near.
+ *
+ * Forest: of `candidates` rows drawn without replacement the one with the largest median of |d -
+ * mu| over one sample of rows: a wide ring in which no row is makes turns certain. Paper: of
+ * `candidates` rows at equal steps the one with the smallest entropy of its two halves (Eq. 6),
+ * over a sample at equal steps. */
+#include "methods/vpc/build.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct ranked {
+    float distance;
+    uint32_t row;
+} ranked;
+
+static int by_rank(const void *a, const void *b) {
+    const ranked *x = a, *y = b;
+    if (x->distance != y->distance)
+        return x->distance < y->distance ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static float distance_of(const vpc_plan *plan, uint32_t a, uint32_t b) {
+    const float *x = plan->set->x;
+    return vpc_rounded(plan->pair(x + a * plan->d, x + b * plan->d, plan->d));
+}
+
+/* As a length: squares are not. */
+static double length_of(const vpc_plan *plan, float distance) {
+    return plan->distance == VPC_L2 ? sqrt((double)distance) : (double)distance;
+}
+
+/* The middle of count values in rank order; the mean of two for an even count. */
+static double median_of(const vpc_plan *plan, const ranked *r, size_t count) {
+    double upper = length_of(plan, r[count / 2].distance);
+    return count % 2 ? upper : (length_of(plan, r[count / 2 - 1].distance) + upper) / 2;
+}
+
+/* ---- pivots of the forest ---- */
+
+/* Draws `count` of n rows without replacement to the front of pick (n entries). */
+static void draw(lm_rng *rng, const uint32_t *rows, size_t n, size_t count, uint32_t *pick) {
+    memcpy(pick, rows, n * sizeof *pick);
+    for (size_t i = 0; i < count; i++) {
+        size_t other = i + (size_t)lm_rng_below(rng, n - i);
+        uint32_t kept = pick[i];
+        pick[i] = pick[other];
+        pick[other] = kept;
+    }
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of |d - mu| over the sample. */
+static double spread_of(const vpc_plan *plan, uint32_t candidate, const uint32_t *sample,
+                        size_t count, ranked *r, double *gaps) {
+    size_t m = 0;
+    for (size_t i = 0; i < count; i++)
+        if (sample[i] != candidate)
+            r[m++] = (ranked){distance_of(plan, candidate, sample[i]), sample[i]};
+    if (!m)
+        return 0;
+    qsort(r, m, sizeof *r, by_rank);
+    double mu = median_of(plan, r, m);
+    for (size_t i = 0; i < m; i++)
+        gaps[i] = fabs(length_of(plan, r[i].distance) - mu);
+    qsort(gaps, m, sizeof *gaps, by_value);
+    return m % 2 ? gaps[m / 2] : (gaps[m / 2 - 1] + gaps[m / 2]) / 2;
+}
+
+static uint32_t spread_pivot(const vpc_plan *plan, uint64_t path, const uint32_t *rows, size_t n,
+                             uint32_t *pick, ranked *r, double *gaps) {
+    lm_rng rng = lm_rng_at(plan->seed, LM_STREAM_TREES, path);
+    size_t candidates = plan->candidates < n ? plan->candidates : n;
+    size_t samples = plan->samples < n ? plan->samples : n;
+    uint32_t *sample = pick + n, best = 0;
+    double widest = -1;
+    draw(&rng, rows, n, candidates, pick);
+    draw(&rng, rows, n, samples, sample);
+    for (size_t i = 0; i < candidates; i++) {
+        double spread = spread_of(plan, pick[i], sample, samples, r, gaps);
+        if (spread > widest || (spread == widest && pick[i] < best)) {
+            widest = spread;
+            best = pick[i];
+        }
+    }
+    return best;
+}
+
+/* ---- pivots of the paper ---- */
+
+/* - sum over halves and classes of (c / m) log2(c / m). counts: 2 x classes. */
+static double entropy_of(const vpc_plan *plan, const ranked *r, size_t m, size_t *counts) {
+    size_t classes = plan->set->classes, near = (m + 1) / 2;
+    double sum = 0;
+    memset(counts, 0, 2 * classes * sizeof *counts);
+    for (size_t i = 0; i < m; i++)
+        counts[(i >= near) * classes + (size_t)plan->set->label[r[i].row]]++;
+    for (size_t c = 0; c < 2 * classes; c++)
+        if (counts[c]) {
+            double share = (double)counts[c] / (double)m;
+            sum -= share * log2(share);
+        }
+    return sum;
+}
+
+static uint32_t entropy_pivot(const vpc_plan *plan, const uint32_t *rows, size_t n, ranked *r,
+                              size_t *counts) {
+    size_t candidates = plan->candidates < n ? plan->candidates : n;
+    size_t samples = plan->samples < n ? plan->samples : n;
+    uint32_t best = rows[0];
+    double least = INFINITY;
+    for (size_t i = 0; i < candidates; i++) {
+        uint32_t candidate = rows[i * n / candidates];
+        size_t m = 0;
+        for (size_t j = 0; j < samples; j++) {
+            uint32_t row = rows[j * n / samples];
+            if (row != candidate)
+                r[m++] = (ranked){distance_of(plan, candidate, row), row};
+        }
+        qsort(r, m, sizeof *r, by_rank);
+        double entropy = entropy_of(plan, r, m, counts);
+        if (entropy < least) {
+            least = entropy;
+            best = candidate;
+        }
+    }
+    return best;
+}
+
+/* ---- halves ---- */
+
+/* Puts the near rows, then the far ones into rows, each in ascending order; ranked: all but the
+ * pivot, in rank order. */
+static void part(const ranked *r, size_t m, size_t near, uint32_t pivot, uint32_t *rows) {
+    ranked last = r[near - 1];
+    size_t count = m + 1, at_near = 0, at_far = near + 1;
+    /* A row is near when it ranks no later than the last near one; the pivot is near itself. The
+     * rows stand in ascending order in r's second half. */
+    const ranked *in_order = r + m;
+    for (size_t i = 0; i < count; i++) {
+        bool is_near = in_order[i].row == pivot || by_rank(&in_order[i], &last) <= 0;
+        rows[is_near ? at_near++ : at_far++] = in_order[i].row;
+    }
+}
+
+limn_status vpc_split(limn_context *ctx, const vpc_plan *plan, uint64_t path, uint32_t *rows,
+                      size_t count, uint32_t *pivot, double *mu, size_t *near) {
+    size_t n = count, m = count - 1;
+    ranked *r = lm_alloc(&ctx->mem, 2 * n, sizeof *r);
+    uint32_t *pick = lm_alloc(&ctx->mem, 2 * n, sizeof *pick);
+    double *gaps = lm_alloc(&ctx->mem, n, sizeof *gaps);
+    size_t *counts = lm_alloc(&ctx->mem, 2 * plan->set->classes, sizeof *counts);
+    limn_status status = r && pick && gaps && counts ? LIMN_OK : lm_fail_memory(ctx);
+    *near = 0;
+    if (status == LIMN_OK) {
+        *pivot = plan->style == VPC_PAPER ? entropy_pivot(plan, rows, n, r, counts)
+                                          : spread_pivot(plan, path, rows, n, pick, r, gaps);
+        for (size_t i = 0, at = 0; i < n; i++) {
+            r[m + i] = (ranked){distance_of(plan, *pivot, rows[i]), rows[i]};
+            if (rows[i] != *pivot)
+                r[at++] = r[m + i];
+        }
+        qsort(r, m, sizeof *r, by_rank);
+        if (r[m - 1].distance > 0) {
+            *mu = median_of(plan, r, m);
+            *near = (m + 1) / 2;
+            part(r, m, *near, *pivot, rows);
+            ++*near;
+        }
+    }
+    lm_free(&ctx->mem, r);
+    lm_free(&ctx->mem, pick);
+    lm_free(&ctx->mem, gaps);
+    lm_free(&ctx->mem, counts);
+    return status;
+}

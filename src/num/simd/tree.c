@@ -1,0 +1,130 @@
+/* tree.c: what a tree asks at its nodes and leaves, compiled once per instruction set.
+ *
+ * At a node one vector is compared with the query. The differences are summed in double, in sixteen
+ * lanes that are added at the end, so that equal distances are equal numbers on every machine once
+ * they are rounded to float.
+ *
+ * At a leaf a few linear scores are wanted: weights in panels of sixteen rows as in a packed set,
+ * with a bias for each place (-FLT_MAX where a panel has no row). */
+#include "num/simd/simd.h"
+#include "num/simd/vec.h"
+
+#include <float.h>
+
+#define GLUE_(a, b) a##b
+#define GLUE(a, b) GLUE_(a, b)
+
+enum { PANEL = 16, P = PANEL / W };
+
+/* ---- distances ---- */
+
+typedef double vecd __attribute__((vector_size(W * 4)));
+enum { D = W / 2, PARTS = PANEL / D }; /* doubles a vector, vectors for sixteen of them */
+
+INLINE vecd load_doubles(const float *p) {
+#if defined(__AVX512F__)
+    return (vecd)_mm512_cvtps_pd(_mm256_loadu_ps(p));
+#elif defined(__AVX2__)
+    return (vecd)_mm256_cvtps_pd(_mm_loadu_ps(p));
+#else
+    return (vecd){(double)p[0], (double)p[1]};
+#endif
+}
+
+INLINE vecd square_add(vecd v, vecd sum) {
+#if defined(__AVX512F__)
+    return (vecd)_mm512_fmadd_pd((__m512d)v, (__m512d)v, (__m512d)sum);
+#elif defined(__AVX2__)
+    return (vecd)_mm256_fmadd_pd((__m256d)v, (__m256d)v, (__m256d)sum);
+#else
+    return v * v + sum;
+#endif
+}
+
+INLINE vecd magnitude(vecd v) {
+    typedef int64_t whole __attribute__((vector_size(W * 4)));
+    return (vecd)((whole)v & INT64_MAX);
+}
+
+INLINE double total(vecd v) {
+#if defined(__AVX512F__)
+    return _mm512_reduce_add_pd((__m512d)v);
+#elif defined(__AVX2__)
+    __m128d s =
+        _mm_add_pd(_mm256_castpd256_pd128((__m256d)v), _mm256_extractf128_pd((__m256d)v, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
+#else
+    return v[0] + v[1];
+#endif
+}
+
+INLINE double sum_differences(int squared, const float *a, const float *b, size_t n) {
+    vecd sum[PARTS] = {{0}};
+    size_t i = 0;
+    for (; i + PANEL <= n; i += PANEL) {
+        UNROLL
+        for (int p = 0; p < PARTS; p++) {
+            vecd diff = load_doubles(a + i + p * D) - load_doubles(b + i + p * D);
+            sum[p] = squared ? square_add(diff, sum[p]) : sum[p] + magnitude(diff);
+        }
+    }
+    if (i < n) { /* what is left, filled up with zeros */
+        float rest[2][PANEL] = {{0}, {0}};
+        for (size_t j = 0; i + j < n; j++) {
+            rest[0][j] = a[i + j];
+            rest[1][j] = b[i + j];
+        }
+        UNROLL
+        for (int p = 0; p < PARTS; p++) {
+            vecd diff = load_doubles(rest[0] + p * D) - load_doubles(rest[1] + p * D);
+            sum[p] = squared ? square_add(diff, sum[p]) : sum[p] + magnitude(diff);
+        }
+    }
+    vecd all = sum[0];
+    UNROLL
+    for (int p = 1; p < PARTS; p++)
+        all += sum[p];
+    return total(all);
+}
+
+static double pair_l2(const float *a, const float *b, size_t n) {
+    return sum_differences(1, a, b, n);
+}
+
+static double pair_l1(const float *a, const float *b, size_t n) {
+    return sum_differences(0, a, b, n);
+}
+
+/* ---- scores ---- */
+
+static void panel_scores(const float *rows, const float *bias, size_t d, size_t panels,
+                         const float *x, float *out) {
+    for (size_t k = 0; k < panels; k++, rows += d * PANEL) {
+        vec even[P], odd[P];
+        UNROLL
+        for (int v = 0; v < P; v++) {
+            even[v] = v_load(bias + k * PANEL + v * W);
+            odd[v] = (vec){0};
+        }
+        size_t j = 0;
+        for (; j + 2 <= d; j += 2) {
+            UNROLL
+            for (int v = 0; v < P; v++) {
+                even[v] = v_fma(v_set(x[j]), v_load(rows + j * PANEL + v * W), even[v]);
+                odd[v] = v_fma(v_set(x[j + 1]), v_load(rows + (j + 1) * PANEL + v * W), odd[v]);
+            }
+        }
+        UNROLL
+        for (int v = 0; v < P; v++) {
+            if (j < d)
+                even[v] = v_fma(v_set(x[j]), v_load(rows + j * PANEL + v * W), even[v]);
+            v_store(out + k * PANEL + v * W, even[v] + odd[v]);
+        }
+    }
+}
+
+const lm_simd_tree GLUE(lm_simd_tree_, LM_ISA) = {
+    .pair_l2 = pair_l2,
+    .pair_l1 = pair_l1,
+    .panel_scores = panel_scores,
+};

@@ -1,0 +1,13 @@
+/* tree.c: the kernels of the instruction set in use. */
+#include "num/tree.h"
+
+#include "num/simd/simd.h"
+
+lm_pair_distance *lm_pair_kernel(lm_metric metric) {
+    const lm_simd_tree *tree = lm_simd_get()->tree;
+    return metric == LM_L1 ? tree->pair_l1 : tree->pair_l2;
+}
+
+lm_scores *lm_scores_kernel(void) {
+    return lm_simd_get()->tree->panel_scores;
+}

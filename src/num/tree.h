@@ -1,0 +1,19 @@
+/* tree.h: what trees ask at a node and at a leaf. */
+#ifndef LIMN_NUM_TREE_H
+#define LIMN_NUM_TREE_H
+
+#include "num/pack.h"
+
+/* The distance of two rows of n floats: squared l2 or l1, summed in double. Rounded to float, equal
+ * distances are equal numbers. */
+typedef double lm_pair_distance(const float *a, const float *b, size_t n);
+/* Of the instruction set in use, to be called often. metric: LM_L2 or LM_L1. */
+lm_pair_distance *lm_pair_kernel(lm_metric metric);
+
+/* out[i] = bias[i] + x . row i for the rows of `panels` panels of d features each (lm_pack's
+ * layout); out holds panels * LM_PANEL. */
+typedef void lm_scores(const float *rows, const float *bias, size_t d, size_t panels,
+                       const float *x, float *out);
+lm_scores *lm_scores_kernel(void);
+
+#endif
