@@ -10,7 +10,7 @@ typedef struct answers {
     limn_model_info info;
     limn_predictor *predictor;
     limn_output *output;
-    bool with_proba, with_scores;
+    bool with_proba, with_scores, vote;
     size_t width;     /* numbers behind the label */
     char **names;     /* of the classes, each as it is printed */
     int32_t *classes; /* of one chunk */
@@ -112,11 +112,28 @@ static int put_header(cli_session *session, answers *a, const limn_model *model)
     return code ? code : cli_put(session, a->output, "\n");
 }
 
+/* The label is the most probable class of those printed: a method that stops early when only the
+ * class is wanted may find another one. */
+static void most_probable(answers *a, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const double *p = a->values + i * a->width;
+        a->classes[i] = 0;
+        for (size_t c = 1; c < a->width; c++)
+            if (p[c] > p[a->classes[i]])
+                a->classes[i] = (int32_t)c;
+    }
+}
+
 static limn_status compute(answers *a, const limn_rows *rows) {
     limn_status status = LIMN_OK;
     limn_predictor_beyond(a->predictor, rows->beyond);
     if (a->info.task == LIMN_REGRESS)
         return limn_predict_values(a->predictor, rows->x, rows->n, a->values);
+    if (a->with_proba && !a->vote) {
+        status = limn_predict_proba(a->predictor, rows->x, rows->n, a->values);
+        most_probable(a, rows->n);
+        return status;
+    }
     status = limn_predict(a->predictor, rows->x, rows->n, a->classes);
     if (status == LIMN_OK && a->with_proba)
         status = limn_predict_proba(a->predictor, rows->x, rows->n, a->values);
@@ -175,7 +192,7 @@ static int predict(cli_session *session, const cli_args *args, const limn_model 
     const char *path = args->output ? args->output : "-";
     limn_read_options options;
     limn_reader *reader = NULL;
-    answers a = {.with_proba = args->proba, .with_scores = args->scores};
+    answers a = {.with_proba = args->proba, .with_scores = args->scores, .vote = args->vote};
     limn_model_describe(model, &a.info);
     int code = check_usage(args, &a.info);
     if (code || (code = allocate(&a, model)) ||

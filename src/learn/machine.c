@@ -436,7 +436,8 @@ typedef struct tile {
     size_t run_panels; /* whose kernel values are held at once */
     size_t k_stride;   /* of the kernel values of two queries */
     size_t sums;       /* a query */
-    float *x, *kernel, *sum, *part, *start;
+    float *x, *kernel, *part, *start;
+    double *sum;   /* segments are many, and their sums large: in float the ends would be lost */
     float *rest;   /* of each query: squares beyond the vectors' features */
     float *scaled; /* one query */
 } tile;
@@ -460,7 +461,8 @@ static bool place(const lm_machine *m, size_t n, void *scratch, tile *t, size_t 
     /* One panel more, so that the queries' values do not fall on the same lines of the cache. */
     t->k_stride = (t->run_panels + 1) * LM_PANEL;
     if (!lm_mul(t->queries, t->x_stride, &sizes[0]) ||
-        !lm_mul(t->queries, t->k_stride, &sizes[1]) || !lm_mul(t->queries, t->sums, &sizes[2]))
+        !lm_mul(t->queries, t->k_stride, &sizes[1]) ||
+        !lm_mul(2 * t->queries, t->sums, &sizes[2])) /* doubles */
         return false;
     sizes[3] = round16(t->queries * m->rows);
     sizes[4] = sizes[5] = round16(t->queries);
@@ -474,7 +476,7 @@ static bool place(const lm_machine *m, size_t n, void *scratch, tile *t, size_t 
     if (base) {
         t->x = base + starts[0];
         t->kernel = base + starts[1];
-        t->sum = base + starts[2];
+        t->sum = (double *)(void *)(base + starts[2]);
         t->part = base + starts[3];
         t->start = base + starts[4];
         t->rest = base + starts[5];
@@ -571,14 +573,14 @@ static void sum_segment(const lm_machine *m, size_t number, bool fresh, size_t o
                         tile *t) {
     const lm_machine_segment *s = &m->segment[number];
     bool narrow = m->rows <= LM_EXPAND_NARROW;
-    float *sum = t->sum + s->group * m->rows, *out = fresh ? sum : t->part;
-    size_t stride = fresh ? t->sums : m->rows;
+    double *sum = t->sum + s->group * m->rows;
     lm_expand_lists lists = {m->start + number * (m->rows + 1), m->panel + s->blocks,
                              m->list + s->blocks * LM_PANEL};
-    lm_expand(t->kernel + offset, t->k_stride, n, &lists, m->rows, narrow, out, stride);
-    for (size_t q = 0; q < n && !fresh; q++)
+    lm_expand(t->kernel + offset, t->k_stride, n, &lists, m->rows, narrow, t->part, m->rows);
+    for (size_t q = 0; q < n; q++)
         for (size_t r = 0; r < m->rows; r++)
-            sum[q * t->sums + r] += t->part[q * m->rows + r];
+            sum[q * t->sums + r] =
+                (double)t->part[q * m->rows + r] + (fresh ? 0 : sum[q * t->sums + r]);
 }
 
 static void sum_all(const lm_machine *m, size_t n, tile *t) {
@@ -597,16 +599,16 @@ static void sum_all(const lm_machine *m, size_t n, tile *t) {
 }
 
 /* f from the sums of the classes. */
-static void combine(const lm_machine *m, const float *sum, double *f) {
+static void combine(const lm_machine *m, const double *sum, double *f) {
     const double *rho = m->svm->rho;
     size_t k = m->groups, p = 0;
     if (!m->svm->count) {
-        f[0] = (double)sum[0] - rho[0];
+        f[0] = sum[0] - rho[0];
         return;
     }
     for (size_t i = 0; i < k; i++)
         for (size_t j = i + 1; j < k; j++, p++)
-            f[p] = ((double)sum[i * m->rows + j - 1] + (double)sum[j * m->rows + i]) - rho[p];
+            f[p] = (sum[i * m->rows + j - 1] + sum[j * m->rows + i]) - rho[p];
 }
 
 static void linear_values(const lm_machine *m, size_t n, tile *t, double *f) {

@@ -62,11 +62,15 @@ static bool can(const lm_method *method, limn_task task) {
     return method->info.capabilities & lm_task_capability(task);
 }
 
-/* Probabilities that a method gives on request only are requested. */
+/* Probabilities that a method gives on request only are requested; one that stops asking when the
+ * class is as good as certain (and so may answer otherwise than its probabilities) asks on. */
 static const char *usual_param(const lm_method *method) {
-    for (size_t i = 0; i < method->info.param_count; i++)
+    for (size_t i = 0; i < method->info.param_count; i++) {
         if (strcmp(method->info.params[i].key, "probability") == 0)
             return "probability=yes";
+        if (strcmp(method->info.params[i].key, "stop") == 0)
+            return "stop=2";
+    }
     return NULL;
 }
 
