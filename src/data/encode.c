@@ -11,6 +11,7 @@
  *
  *   number    the value                     missing: the median (mean of the two in the middle)
  *   category  its number in sorted order    missing: the most frequent one, the first of equals */
+#include "base/quickselect.h"
 #include "data/columns.h"
 #include "data/number.h"
 #include "data/reader_impl.h"
@@ -319,35 +320,9 @@ static limn_status sort_categories(limn_reader *r, size_t c, lm_sink *sink) {
     return status;
 }
 
-/* Brings the k-th smallest of v[0..n) to place k, none larger in front of it (Hoare's selection;
- * pivots are drawn, so that no order of a column is a trap). */
-static void select_kth(lm_rng *rng, float *v, size_t n, size_t k) {
-    size_t low = 0, high = n - 1;
-    while (low < high) {
-        /* Never the last one: the lower part would be all of it. */
-        float pivot = v[low + (size_t)lm_rng_below(rng, high - low)];
-        size_t i = low, j = high;
-        for (;; i++, j--) {
-            while (v[i] < pivot)
-                i++;
-            while (v[j] > pivot)
-                j--;
-            if (i >= j)
-                break;
-            float swap = v[i];
-            v[i] = v[j];
-            v[j] = swap;
-        }
-        if (k <= j)
-            high = j;
-        else
-            low = j + 1;
-    }
-}
-
 static double median_of(float *v, size_t n) {
     lm_rng rng = lm_rng_at(1, LM_STREAM_SPLIT, n);
-    select_kth(&rng, v, n, n / 2);
+    lm_select_kth(&rng, v, n, n / 2);
     double upper = (double)v[n / 2], lower = (double)v[0];
     if (n % 2)
         return upper;

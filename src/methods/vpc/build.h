@@ -63,9 +63,15 @@ limn_status vpc_split(limn_context *ctx, const vpc_plan *plan, uint64_t path, ui
 
 /* ---- grow.c ---- */
 
-/* One tree over the given rows (ascending; put in another order). */
-limn_status vpc_grow(limn_context *ctx, const vpc_plan *plan, size_t tree, uint32_t *rows,
-                     size_t count, vpc_grown **out);
+/* All trees over the given rows (ascending). Free each root and the list, also after a failure. */
+limn_status vpc_grow(limn_context *ctx, const vpc_plan *plan, size_t trees, const uint32_t *rows,
+                     size_t count, vpc_grown ***roots);
 void vpc_grown_free(const limn_allocator *mem, vpc_grown *root);
+
+/* ---- choose.c ---- */
+
+/* Replaces *gamma and *rho, whichever is wanted, by the best of their grids. */
+limn_status vpc_choose(limn_context *ctx, const vpc_plan *plan, size_t trees, bool auto_gamma,
+                       bool auto_radius, double *gamma, double *rho);
 
 #endif

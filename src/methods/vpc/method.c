@@ -14,17 +14,23 @@ static const limn_param params[] = {
      .min = 1,
      .max = 10000},
     {.key = "gamma",
-     .help = "a node whose discriminant errs on no more than this share of its rows is a leaf",
+     .help =
+         "a node whose discriminant errs on no more than this share of its rows is a leaf; auto: "
+         "by inner validation, for noisy data",
      .type = LIMN_PARAM_REAL,
      .default_value = "0",
      .min = 0,
-     .max = 1},
+     .max = 1,
+     .can_be_auto = 1},
     {.key = "radius",
-     .help = "tolerance of a query, as a multiple of the median distance at the root",
+     .help =
+         "tolerance of a query, as a multiple of the median distance at the root; auto: by inner "
+         "validation",
      .type = LIMN_PARAM_REAL,
      .default_value = "0.02",
      .min = 0,
-     .max = 1000},
+     .max = 1000,
+     .can_be_auto = 1},
     {.key = "stop",
      .help = "style=forest asks no more trees once the leader leads by this share of the votes; "
              "above 1: asks them all",

@@ -7,6 +7,7 @@
  * mu| over one sample of rows: a wide ring in which no row is makes turns certain. Paper: of
  * `candidates` rows at equal steps the one with the smallest entropy of its two halves (Eq. 6),
  * over a sample at equal steps. */
+#include "base/quickselect.h"
 #include "methods/vpc/build.h"
 
 #include <math.h>
@@ -43,14 +44,17 @@ static double median_of(const vpc_plan *plan, const ranked *r, size_t count) {
 
 /* ---- pivots of the forest ---- */
 
-/* Draws `count` of n rows without replacement to the front of pick (n entries). */
+/* Draws `count` of n rows without replacement (Floyd's way: no list of all of them is needed). */
 static void draw(lm_rng *rng, const uint32_t *rows, size_t n, size_t count, uint32_t *pick) {
-    memcpy(pick, rows, n * sizeof *pick);
     for (size_t i = 0; i < count; i++) {
-        size_t other = i + (size_t)lm_rng_below(rng, n - i);
-        uint32_t kept = pick[i];
-        pick[i] = pick[other];
-        pick[other] = kept;
+        size_t last = n - count + i;
+        uint32_t row = rows[lm_rng_below(rng, last + 1)];
+        for (size_t j = 0; j < i; j++)
+            if (pick[j] == row) {
+                row = rows[last];
+                break;
+            }
+        pick[i] = row;
     }
 }
 
@@ -81,7 +85,7 @@ static uint32_t spread_pivot(const vpc_plan *plan, uint64_t path, const uint32_t
     lm_rng rng = lm_rng_at(plan->seed, LM_STREAM_TREES, path);
     size_t candidates = plan->candidates < n ? plan->candidates : n;
     size_t samples = plan->samples < n ? plan->samples : n;
-    uint32_t *sample = pick + n, best = 0;
+    uint32_t *sample = pick + candidates, best = 0;
     double widest = -1;
     draw(&rng, rows, n, candidates, pick);
     draw(&rng, rows, n, samples, sample);
@@ -138,48 +142,96 @@ static uint32_t entropy_pivot(const vpc_plan *plan, const uint32_t *rows, size_t
 
 /* ---- halves ---- */
 
-/* Puts the near rows, then the far ones into rows, each in ascending order; ranked: all but the
- * pivot, in rank order. */
-static void part(const ranked *r, size_t m, size_t near, uint32_t pivot, uint32_t *rows) {
-    ranked last = r[near - 1];
-    size_t count = m + 1, at_near = 0, at_far = near + 1;
-    /* A row is near when it ranks no later than the last near one; the pivot is near itself. The
-     * rows stand in ascending order in r's second half. */
-    const ranked *in_order = r + m;
-    for (size_t i = 0; i < count; i++) {
-        bool is_near = in_order[i].row == pivot || by_rank(&in_order[i], &last) <= 0;
-        rows[is_near ? at_near++ : at_far++] = in_order[i].row;
-    }
+/* How the others are parted: distances below the limit are near, of those at the limit the first.
+ */
+typedef struct halves {
+    float limit;
+    size_t at_limit; /* so many of those */
+} halves;
+
+/* Finds the limit and mu. copy: the distances of all rows but the pivot, m of them, put in another
+ * order. */
+static halves find_halves(const vpc_plan *plan, uint64_t path, float *copy, size_t m, double *mu) {
+    lm_rng rng = lm_rng_at(plan->seed, LM_STREAM_TREES, ~path);
+    size_t near = (m + 1) / 2, below = 0;
+    lm_select_kth(&rng, copy, m, near - 1);
+    halves h = {.limit = copy[near - 1]};
+    float beyond = INFINITY; /* the smallest of the far ones */
+    for (size_t i = 0; i < m; i++)
+        below += copy[i] < h.limit;
+    for (size_t i = near; i < m; i++)
+        beyond = copy[i] < beyond ? copy[i] : beyond;
+    h.at_limit = near - below;
+    *mu = length_of(plan, h.limit);
+    if (m % 2 == 0)
+        *mu = (*mu + length_of(plan, beyond)) / 2;
+    return h;
 }
 
-limn_status vpc_split(limn_context *ctx, const vpc_plan *plan, uint64_t path, uint32_t *rows,
-                      size_t count, uint32_t *pivot, double *mu, size_t *near) {
-    size_t n = count, m = count - 1;
-    ranked *r = lm_alloc(&ctx->mem, 2 * n, sizeof *r);
-    uint32_t *pick = lm_alloc(&ctx->mem, 2 * n, sizeof *pick);
-    double *gaps = lm_alloc(&ctx->mem, n, sizeof *gaps);
+/* Near rows, then far ones, each in the order in which they stood. far: room for half of them. */
+static size_t part(const float *distance, size_t n, uint32_t pivot, halves h, uint32_t *rows,
+                   uint32_t *far) {
+    size_t near = 0, away = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool at_limit = rows[i] != pivot && distance[i] == h.limit && h.at_limit > 0;
+        h.at_limit -= at_limit;
+        if (rows[i] == pivot || distance[i] < h.limit || at_limit)
+            rows[near++] = rows[i];
+        else
+            far[away++] = rows[i];
+    }
+    memcpy(rows + near, far, away * sizeof *rows);
+    return near;
+}
+
+/* Distances of all rows to the pivot, and a copy without its own. False: all are 0. */
+static bool measure(const vpc_plan *plan, const uint32_t *rows, size_t n, uint32_t pivot,
+                    float *distance, float *copy) {
+    size_t at = 0;
+    bool apart = false;
+    for (size_t i = 0; i < n; i++) {
+        distance[i] = distance_of(plan, pivot, rows[i]);
+        apart = apart || distance[i] > 0;
+        if (rows[i] != pivot)
+            copy[at++] = distance[i];
+    }
+    return apart;
+}
+
+static limn_status choose_pivot(limn_context *ctx, const vpc_plan *plan, uint64_t path,
+                                const uint32_t *rows, size_t n, uint32_t *pivot) {
+    size_t samples = plan->samples < n ? plan->samples : n;
+    size_t candidates = plan->candidates < n ? plan->candidates : n;
+    ranked *r = lm_alloc(&ctx->mem, samples, sizeof *r);
+    uint32_t *pick = lm_alloc(&ctx->mem, samples + candidates, sizeof *pick);
+    double *gaps = lm_alloc(&ctx->mem, samples, sizeof *gaps);
     size_t *counts = lm_alloc(&ctx->mem, 2 * plan->set->classes, sizeof *counts);
-    limn_status status = r && pick && gaps && counts ? LIMN_OK : lm_fail_memory(ctx);
-    *near = 0;
-    if (status == LIMN_OK) {
+    bool there = r && pick && gaps && counts;
+    if (there)
         *pivot = plan->style == VPC_PAPER ? entropy_pivot(plan, rows, n, r, counts)
                                           : spread_pivot(plan, path, rows, n, pick, r, gaps);
-        for (size_t i = 0, at = 0; i < n; i++) {
-            r[m + i] = (ranked){distance_of(plan, *pivot, rows[i]), rows[i]};
-            if (rows[i] != *pivot)
-                r[at++] = r[m + i];
-        }
-        qsort(r, m, sizeof *r, by_rank);
-        if (r[m - 1].distance > 0) {
-            *mu = median_of(plan, r, m);
-            *near = (m + 1) / 2;
-            part(r, m, *near, *pivot, rows);
-            ++*near;
-        }
-    }
     lm_free(&ctx->mem, r);
     lm_free(&ctx->mem, pick);
     lm_free(&ctx->mem, gaps);
     lm_free(&ctx->mem, counts);
+    return there ? LIMN_OK : lm_fail_memory(ctx);
+}
+
+limn_status vpc_split(limn_context *ctx, const vpc_plan *plan, uint64_t path, uint32_t *rows,
+                      size_t count, uint32_t *pivot, double *mu, size_t *near) {
+    *near = 0;
+    limn_status status = choose_pivot(ctx, plan, path, rows, count, pivot);
+    if (status != LIMN_OK)
+        return status;
+    float *distance = lm_alloc(&ctx->mem, count, sizeof *distance);
+    float *copy = lm_alloc(&ctx->mem, count, sizeof *copy);
+    if (!distance || !copy) {
+        status = lm_fail_memory(ctx);
+    } else if (measure(plan, rows, count, *pivot, distance, copy)) {
+        halves h = find_halves(plan, path, copy, count - 1, mu);
+        *near = part(distance, count, *pivot, h, rows, (uint32_t *)(void *)copy);
+    }
+    lm_free(&ctx->mem, distance);
+    lm_free(&ctx->mem, copy);
     return status;
 }

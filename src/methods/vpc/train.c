@@ -1,85 +1,9 @@
-/* train.c: parameters, all trees on all threads, and their flat form. */
-#include "base/parallel.h"
+/* train.c: parameters, and the flat form of the trees. */
 #include "methods/vpc/build.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
-
-/* ---- growing ---- */
-
-typedef struct forest {
-    limn_context *ctx;
-    limn_context **child; /* one a thread */
-    vpc_plan plan;
-    vpc_grown **root; /* one a tree */
-    size_t trees;
-    atomic_int failed;  /* the status that ended it */
-    atomic_size_t done; /* trees */
-} forest;
-
-static void grow_tree(void *user, size_t tree, int thread) {
-    forest *f = user;
-    limn_context *ctx = f->child[thread];
-    size_t n = f->plan.set->n;
-    if (atomic_load(&f->failed))
-        return;
-    uint32_t *rows = lm_alloc(&ctx->mem, n, sizeof *rows);
-    limn_status status = rows ? LIMN_OK : lm_fail_memory(ctx);
-    for (size_t i = 0; i < n && rows; i++)
-        rows[i] = (uint32_t)i;
-    if (status == LIMN_OK)
-        status = vpc_grow(ctx, &f->plan, tree, rows, n, &f->root[tree]);
-    lm_free(&ctx->mem, rows);
-    size_t done = atomic_fetch_add(&f->done, 1) + 1;
-    if (status == LIMN_OK && thread == 0)
-        status = lm_progress(f->ctx, "training", 0, 0, (double)done / (double)f->trees);
-    int none = 0;
-    if (status != LIMN_OK)
-        atomic_compare_exchange_strong(&f->failed, &none, (int)status);
-}
-
-static limn_status make_children(limn_context *ctx, forest *f, int threads) {
-    limn_context_options options;
-    limn_context_options_init(&options);
-    options.allocator = ctx->mem;
-    options.seed = ctx->seed;
-    options.threads = 1;
-    options.memory_limit = ctx->memory_limit;
-    for (int t = 0; t < threads; t++)
-        if (lm_context_make(&options, &f->child[t]) != LIMN_OK)
-            return lm_fail_memory(ctx);
-    return LIMN_OK;
-}
-
-/* The sentence of whichever thread failed. */
-static limn_status outcome(forest *f, int threads) {
-    limn_status status = (limn_status)atomic_load(&f->failed);
-    if (status == LIMN_OK || status == LIMN_E_CANCELLED)
-        return status;
-    for (int t = 0; t < threads; t++)
-        if (f->child[t] && f->child[t]->error[0])
-            return lm_fail(f->ctx, status, "%s", f->child[t]->error);
-    return lm_fail_memory(f->ctx);
-}
-
-static limn_status grow_all(limn_context *ctx, forest *f) {
-    int threads = (size_t)ctx->threads < f->trees ? ctx->threads : (int)f->trees;
-    threads = threads < LM_THREADS_MAX ? threads : LM_THREADS_MAX;
-    f->ctx = ctx;
-    f->child = lm_alloc_zero(&ctx->mem, (size_t)threads, sizeof(limn_context *));
-    f->root = lm_alloc_zero(&ctx->mem, f->trees, sizeof(vpc_grown *));
-    limn_status status = f->child && f->root ? make_children(ctx, f, threads) : lm_fail_memory(ctx);
-    if (status == LIMN_OK) {
-        lm_parallel(threads, f->trees, grow_tree, f);
-        status = outcome(f, threads);
-    }
-    for (int t = 0; f->child && t < threads; t++)
-        limn_context_free(f->child[t]);
-    lm_free(&ctx->mem, f->child);
-    return status;
-}
 
 /* ---- the flat form ---- */
 
@@ -262,17 +186,18 @@ static limn_status take_arrays(limn_context *ctx, const totals *t, bool centres,
     return there ? LIMN_OK : lm_fail_memory(ctx);
 }
 
-static limn_status flatten(limn_context *ctx, const forest *f, double rho, vpc_model *m) {
+static limn_status flatten(limn_context *ctx, const vpc_plan *plan, vpc_grown *const *root,
+                           double rho, vpc_model *m) {
     walk w = {.stack.mem = &ctx->mem};
     arrays a = {.root = NULL};
     totals at = {.nodes = 0};
-    for (size_t t = 0; t < f->trees; t++)
-        count_tree(&w, f->root[t]);
+    for (size_t t = 0; t < m->trees; t++)
+        count_tree(&w, root[t]);
     limn_status status = w.failed ? lm_fail_memory(ctx) : LIMN_OK;
     if (status == LIMN_OK)
-        status = take_arrays(ctx, &w.t, f->plan.centres, m, &a);
-    for (size_t t = 0; t < f->trees && status == LIMN_OK; t++)
-        put_tree(&f->plan, f->root[t], t, rho, &a, &at, &w);
+        status = take_arrays(ctx, &w.t, plan->centres, m, &a);
+    for (size_t t = 0; t < m->trees && status == LIMN_OK; t++)
+        put_tree(plan, root[t], t, rho, &a, &at, &w);
     if (status == LIMN_OK && w.failed)
         status = lm_fail_memory(ctx);
     m->nodes = w.t.nodes;
@@ -312,28 +237,56 @@ void vpc_configure(vpc_model *m, const lm_params *params) {
     m->stop = lm_param_real(params, "stop");
 }
 
+/* Grows and flattens the whole forest. */
+static limn_status build(limn_context *ctx, const vpc_plan *plan, double rho, vpc_model *m) {
+    size_t n = plan->set->n;
+    vpc_grown **root = NULL;
+    uint32_t *rows = lm_alloc(&ctx->mem, n, sizeof *rows);
+    limn_status status = rows ? LIMN_OK : lm_fail_memory(ctx);
+    for (size_t i = 0; i < n && rows; i++)
+        rows[i] = (uint32_t)i;
+    if (status == LIMN_OK)
+        status = vpc_grow(ctx, plan, m->trees, rows, n, &root);
+    if (status == LIMN_OK)
+        status = flatten(ctx, plan, root, rho, m);
+    for (size_t t = 0; root && t < m->trees; t++)
+        vpc_grown_free(&ctx->mem, root[t]);
+    lm_free(&ctx->mem, root);
+    lm_free(&ctx->mem, rows);
+    return status;
+}
+
+static limn_status fit(limn_context *ctx, const lm_train_set *set, const lm_params *params,
+                       vpc_model *m) {
+    vpc_plan plan = plan_of(ctx, set, params);
+    double rho = lm_param_real(params, "radius");
+    bool auto_gamma = lm_param_is_auto(params, "gamma");
+    bool auto_radius = lm_param_is_auto(params, "radius");
+    limn_status status = LIMN_OK;
+    if (auto_gamma || auto_radius) {
+        status = vpc_choose(ctx, &plan, m->trees, auto_gamma, auto_radius, &plan.gamma, &rho);
+        if (status == LIMN_OK)
+            lm_info(ctx, "vpc: chosen by inner validation: gamma=%.6g radius=%.6g", plan.gamma,
+                    rho);
+    }
+    if (status == LIMN_OK)
+        status = build(ctx, &plan, rho, m);
+    return status == LIMN_OK ? vpc_measure(ctx, m, set->x, set->n) : status;
+}
+
 limn_status vpc_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
                       void **out) {
-    forest f = {.plan = plan_of(ctx, set, params)};
     if (set->n > UINT32_MAX)
         return lm_fail(ctx, LIMN_E_DATA, "vpc: more than 2^32 rows");
-    f.trees = f.plan.style == VPC_PAPER ? 1 : (size_t)lm_param_int(params, "trees");
     vpc_model *m = lm_alloc_zero(&ctx->mem, 1, sizeof *m);
     if (!m)
         return lm_fail_memory(ctx);
     m->owned = true;
     m->d = set->d;
     m->classes = set->classes;
-    m->trees = f.trees;
     vpc_configure(m, params);
-    limn_status status = grow_all(ctx, &f);
-    if (status == LIMN_OK)
-        status = flatten(ctx, &f, lm_param_real(params, "radius"), m);
-    for (size_t t = 0; f.root && t < f.trees; t++)
-        vpc_grown_free(&ctx->mem, f.root[t]);
-    lm_free(&ctx->mem, f.root);
-    if (status == LIMN_OK)
-        status = vpc_measure(ctx, m, set->x, set->n);
+    m->trees = m->style == VPC_PAPER ? 1 : (size_t)lm_param_int(params, "trees");
+    limn_status status = fit(ctx, set, params, m);
     if (status != LIMN_OK)
         vpc_destroy(&ctx->mem, m);
     else

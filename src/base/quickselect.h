@@ -1,0 +1,11 @@
+/* quickselect.h: the k-th smallest of many floats, without sorting them. */
+#ifndef LIMN_BASE_QUICKSELECT_H
+#define LIMN_BASE_QUICKSELECT_H
+
+#include "base/base.h"
+
+/* Brings the k-th smallest (from 0) of v[0..n) to place k, none larger in front of it, none smaller
+ * behind it. Pivots are drawn from rng, so that no order is a trap. No NaN; k < n. */
+void lm_select_kth(lm_rng *rng, float *v, size_t n, size_t k);
+
+#endif
