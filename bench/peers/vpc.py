@@ -270,7 +270,7 @@ def print_peers(title, train, test, ours, theirs):
 def print_stop(title, ours):
     on, off = ours["limn vpc"], ours["limn vpc, stop=2"]
     rise = 100 * (on["error"] - off["error"])
-    print(f"  {title:34} {100 * on['error']:5.2f} +- {100 * on['spread']:4.2f}"
+    print(f"  {title:38} {100 * on['error']:5.2f} +- {100 * on['spread']:4.2f}"
           f" {100 * off['error']:5.2f} +- {100 * off['spread']:4.2f} {rise:+7.2f}"
           f" {on['touched']:9.1f} {off['touched']:9.1f}"
           f" {100 * (1 - on['touched'] / off['touched']):6.1f} %"
@@ -292,7 +292,7 @@ def splits(limn, sections):
             theirs = {peer: measure_peer(call, t, u) for peer, call in peers_of(x, y).items()}
             print_peers(title, train, test, ours, theirs)
     if "stop" in sections:
-        print(f"\nEarly stop, {len(SEEDS)} seeds\n  {'':34} {'error %, 0.8':>13} {'stop=2':>13}"
+        print(f"\nEarly stop, {len(SEEDS)} seeds\n  {'':38} {'error %, 0.8':>13} {'stop=2':>13}"
               f" {'points':>7} {'vectors':>9} {'stop=2':>9} {'saved':>8} {'batch saved':>12}")
         for title, ours in found.items():
             print_stop(title, ours)
@@ -426,10 +426,10 @@ median, p99: best of 5 single calls a row, over the rows (of the peers: 300 of t
 over the seeds; the repeated calls find a row's path in the cache. Calls of the peers come from
 Python and get rows that are scaled already, limn scales its own. batch: us a row, all test rows in
 one call, one thread: a mean, every row met once. scan/it: the median of limn's exact scan over the
-method's; in batch: the same of the batches. vectors touched,
-pivots and leaves are means over 1000 training rows, where votes are surer than on others: batch
-saved is what the early stop saves on test rows. A training row that lies on a border between two
-halves goes both ways, hence some more leaves than trees at radius=0.
+method's; in batch: the same of the batches. vectors touched, pivots and leaves are means over 1000
+training rows, where votes are surer than on others: batch saved is what the early stop saves on
+test rows. A training row that lies on a border between two halves goes both ways, hence some more
+leaves than trees at radius=0.
 +-: standard deviation over the seeds."""
 
 
