@@ -4,9 +4,9 @@
  * S; at the root S_w / (n - k) + 1e-4 tr/d I. Scores w_c = S^-1 (m_c - m), b_c = -w_c (m_c + m) / 2
  * + log prior_c, prior_c = (n_c + k prior_parent,c) / (n + k), k the classes that the node has.
  *
- * Paper: w_c = (n - k) A (m_c - m), b_c = -w_c (m_c + m) / 2, A the pseudo-inverse of the within
- * scatter S_w (eigenvalues up to 1e-10 of the largest dropped; S_w = 0: A = I). metric=unit: A = V
- * V' with V the discriminant directions at unit length. */
+ * Paper: w_c = (n - k) A (m_c - m) (1 for n = k), b_c = -w_c (m_c + m) / 2, A the pseudo-inverse of
+ * the within scatter S_w (eigenvalues up to 1e-10 of the largest dropped; S_w = 0: A = I).
+ * metric=unit: A = V V' with V the discriminant directions at unit length. */
 #include "methods/vpc/build.h"
 #include "num/linalg.h"
 
@@ -217,7 +217,8 @@ static limn_status fit_paper(limn_context *ctx, const vpc_plan *plan, size_t cou
         set_differences(plan, w, 1);
         status = lm_unit_directions(ctx, w->scatter, plan->d, w->w, w->count, w->k);
     } else {
-        set_differences(plan, w, (double)count - (double)w->k);
+        /* As many rows as classes: no factor, or every score would be 0. */
+        set_differences(plan, w, count > w->k ? (double)count - (double)w->k : 1);
         status = lm_solve_dropping(ctx, w->scatter, plan->d, 1e-10, w->w, w->k);
     }
     if (status == LIMN_OK)

@@ -108,8 +108,9 @@ static limn_status check_leaves(limn_context *ctx, const lm_file *file, vpc_mode
     for (size_t i = 0; i < m->leaves; i++) {
         const vpc_leaf *leaf = &m->leaf[i];
         size_t own = leaf->classes > 1 ? ((size_t)leaf->classes + LM_PANEL - 1) / LM_PANEL : 0;
-        if (!leaf->classes || leaf->first != listed || leaf->panel != (own ? panels : 0) ||
-            leaf->classes > m->listed - listed || own > m->panels - panels)
+        if (!leaf->classes || !leaf->n || leaf->first != listed ||
+            leaf->panel != (own ? panels : 0) || leaf->classes > m->listed - listed ||
+            own > m->panels - panels)
             return lm_file_bad(ctx, file, "leaf %zu is not possible", i);
         listed += leaf->classes;
         panels += own;
@@ -154,8 +155,10 @@ static limn_status check_links(limn_context *ctx, const lm_file *file, vpc_model
     }
     for (size_t t = 0; t < m->trees && fine; t++) {
         fine = leads_on(m, m->root[t], 1, &p) && m->radius[t] >= 0 && isfinite(m->radius[t]);
-        if (fine && m->root[t] < 0)
+        if (fine && m->root[t] < 0) {
+            fine = !seen[~m->root[t]];
             seen[~m->root[t]] = true;
+        }
     }
     for (size_t i = 0; i < m->nodes && fine; i++) {
         const int32_t links[] = {m->node[i].near, m->node[i].far};

@@ -104,10 +104,12 @@ static void soft_vote(run *r, size_t number, const float *x, double weight) {
         return;
     }
     leaf_scores(r, leaf, x);
-    float *s = r->at.scores, top = s[0];
+    float *s = r->at.scores, top = -FLT_MAX;
     double sum = 0;
-    for (size_t c = 1; c < leaf->classes; c++)
+    for (size_t c = 0; c < leaf->classes; c++) { /* a query at the end of float's range overflows */
+        s[c] = s[c] > FLT_MAX ? FLT_MAX : s[c] >= -FLT_MAX ? s[c] : -FLT_MAX;
         top = s[c] > top ? s[c] : top;
+    }
     for (size_t c = 0; c < leaf->classes; c++)
         s[c] -= top;
     lm_exp(s, leaf->classes);

@@ -132,7 +132,7 @@ static uint32_t entropy_pivot(const vpc_plan *plan, const uint32_t *rows, size_t
         }
         qsort(r, m, sizeof *r, by_rank);
         double entropy = entropy_of(plan, r, m, counts);
-        if (entropy < least) {
+        if (entropy < least - 1e-12) { /* the same counts in another order are the same entropy */
             least = entropy;
             best = candidate;
         }
