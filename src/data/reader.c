@@ -100,15 +100,15 @@ static limn_status missing_cells(limn_reader *r) {
 /* ---- text ---- */
 
 static limn_status refuse_zero_bytes(limn_reader *r, size_t from) {
+    const char *zero = memchr(r->text.data + from, 0, r->text.end - from);
+    if (!zero)
+        return LIMN_OK;
+    uint64_t offset = r->bytes - (r->text.end - (size_t)(zero - r->text.data));
     if (r->text.end >= 4 && memcmp(r->text.data, "PK\3\4", 4) == 0)
         return lm_fail(r->ctx, LIMN_E_DATA,
                        "%s: this is a zip archive (such as numpy's .npz or a spreadsheet); save "
                        "the table as .npy or CSV",
                        lm_reader_name(r));
-    const char *zero = memchr(r->text.data + from, 0, r->text.end - from);
-    if (!zero)
-        return LIMN_OK;
-    uint64_t offset = r->bytes - (r->text.end - (size_t)(zero - r->text.data));
     return lm_fail(r->ctx, LIMN_E_DATA,
                    "%s: byte %llu is zero, so this is not text; convert it to CSV or LIBSVM in "
                    "UTF-8",
