@@ -437,7 +437,10 @@ typedef struct tile {
     size_t k_stride;   /* of the kernel values of two queries */
     size_t sums;       /* a query */
     float *x, *kernel, *part, *start;
-    double *sum;   /* segments are many, and their sums large: in float the ends would be lost */
+    float *sum;
+    /* The same in double for narrow machines, whose segments are many and their sums large: in
+     * float the ends would be lost. */
+    double *narrow_sum;
     float *rest;   /* of each query: squares beyond the vectors' features */
     float *scaled; /* one query */
 } tile;
@@ -476,7 +479,8 @@ static bool place(const lm_machine *m, size_t n, void *scratch, tile *t, size_t 
     if (base) {
         t->x = base + starts[0];
         t->kernel = base + starts[1];
-        t->sum = (double *)(void *)(base + starts[2]);
+        t->sum = base + starts[2];
+        t->narrow_sum = (double *)(void *)(base + starts[2]);
         t->part = base + starts[3];
         t->start = base + starts[4];
         t->rest = base + starts[5];
@@ -568,24 +572,34 @@ static void kernel_values(const lm_machine *m, size_t first, size_t count, size_
     }
 }
 
+static bool is_narrow(const lm_machine *m) {
+    return m->rows <= LM_EXPAND_NARROW;
+}
+
 /* The sums of one segment, whose kernel values begin at offset of each query's. */
 static void sum_segment(const lm_machine *m, size_t number, bool fresh, size_t offset, size_t n,
                         tile *t) {
     const lm_machine_segment *s = &m->segment[number];
-    bool narrow = m->rows <= LM_EXPAND_NARROW;
-    double *sum = t->sum + s->group * m->rows;
+    bool narrow = is_narrow(m), straight = fresh && !narrow;
+    float *sum = t->sum + s->group * m->rows, *out = straight ? sum : t->part;
+    double *narrow_sum = t->narrow_sum + s->group * m->rows;
     lm_expand_lists lists = {m->start + number * (m->rows + 1), m->panel + s->blocks,
                              m->list + s->blocks * LM_PANEL};
-    lm_expand(t->kernel + offset, t->k_stride, n, &lists, m->rows, narrow, t->part, m->rows);
-    for (size_t q = 0; q < n; q++)
-        for (size_t r = 0; r < m->rows; r++)
-            sum[q * t->sums + r] =
-                (double)t->part[q * m->rows + r] + (fresh ? 0 : sum[q * t->sums + r]);
+    lm_expand(t->kernel + offset, t->k_stride, n, &lists, m->rows, narrow, out,
+              straight ? t->sums : m->rows);
+    for (size_t q = 0; q < n && !straight; q++)
+        for (size_t r = 0; r < m->rows; r++) {
+            if (narrow)
+                narrow_sum[q * t->sums + r] += (double)t->part[q * m->rows + r];
+            else
+                sum[q * t->sums + r] += t->part[q * m->rows + r];
+        }
 }
 
 static void sum_all(const lm_machine *m, size_t n, tile *t) {
     for (size_t q = 0; q < n; q++)
-        memset(t->sum + q * t->sums, 0, m->groups * m->rows * sizeof *t->sum);
+        memset(is_narrow(m) ? (void *)(t->narrow_sum + q * t->sums) : t->sum + q * t->sums, 0,
+               m->groups * m->rows * (is_narrow(m) ? sizeof(double) : sizeof(float)));
     for (size_t s = 0; s < m->segments;) {
         size_t first = m->segment[s].first, end = s, panels = 0;
         for (; end < m->segments && panels + m->segment[end].panels <= t->run_panels; end++)
@@ -599,14 +613,20 @@ static void sum_all(const lm_machine *m, size_t n, tile *t) {
 }
 
 /* f from the sums of the classes. */
-static void combine(const lm_machine *m, const double *sum, double *f) {
+static void combine(const lm_machine *m, const float *sum, double *f) {
     const double *rho = m->svm->rho;
     size_t k = m->groups, p = 0;
-    if (!m->svm->count) {
-        f[0] = sum[0] - rho[0];
-        return;
-    }
     for (size_t i = 0; i < k; i++)
+        for (size_t j = i + 1; j < k; j++, p++)
+            f[p] = ((double)sum[i * m->rows + j - 1] + (double)sum[j * m->rows + i]) - rho[p];
+}
+
+static void combine_narrow(const lm_machine *m, const double *sum, double *f) {
+    const double *rho = m->svm->rho;
+    size_t k = m->groups, p = 0;
+    if (!m->svm->count)
+        f[0] = sum[0] - rho[0];
+    for (size_t i = 0; i < k && m->svm->count; i++)
         for (size_t j = i + 1; j < k; j++, p++)
             f[p] = (sum[i * m->rows + j - 1] + sum[j * m->rows + i]) - rho[p];
 }
@@ -638,8 +658,12 @@ void lm_machine_values(const lm_machine *m, const float *x, size_t x_stride, con
             continue;
         }
         sum_all(m, count, &t);
-        for (size_t q = 0; q < count; q++)
-            combine(m, t.sum + q * t.sums, out + q * m->functions);
+        for (size_t q = 0; q < count; q++) {
+            if (is_narrow(m))
+                combine_narrow(m, t.narrow_sum + q * t.sums, out + q * m->functions);
+            else
+                combine(m, t.sum + q * t.sums, out + q * m->functions);
+        }
     }
 }
 
