@@ -28,6 +28,9 @@ static int check_usage(const cli_args *args, const limn_model_info *info) {
     if (args->scores && info->scores == 0)
         return cli_fail(EXIT_USAGE, "--scores: %s has no decision values; leave it out",
                         info->capabilities & LIMN_CAN_SCORES ? args->positionals[0] : info->method);
+    if (args->vote && (info->task != LIMN_CLASSIFY || !(info->capabilities & LIMN_CAN_SCORES)))
+        return cli_fail(EXIT_USAGE, "--vote: %s has no pairs of classes that vote; leave it out",
+                        args->positionals[0]);
     if (!args->proba)
         return EXIT_DONE;
     if (info->task != LIMN_CLASSIFY)

@@ -98,6 +98,13 @@ def test_proba_needs_a_model_that_has_it(limn, fails, numbers):
     assert "exclude" in fails(2, "predict", "a.limn", numbers, "--proba", "--scores")
 
 
+def test_votes_need_pairs_that_vote(limn, fails, numbers):
+    limn("train", numbers, "-m", "vpc", "-o", "a.limn")
+    assert "--vote" in fails(2, "predict", "a.limn", numbers, "--vote")
+    limn("train", numbers, "--task", "regress", "-m", "svm", "-o", "r.limn")
+    assert "--vote" in fails(2, "predict", "r.limn", numbers, "--vote")
+
+
 def test_outliers_are_minus_one(limn, tmp_path):
     inside = "\n".join(f"{i % 7},{i % 5}" for i in range(60))
     (tmp_path / "in.csv").write_text(inside + "\n")

@@ -145,11 +145,10 @@ static void shrink(const vpc_plan *plan, size_t count, const vpc_parent *parent,
         s[j * d + j] = trace > 0 ? s[j * d + j] + 1e-4 * trace / (double)d : 1;
 }
 
-static double prior_of(const vpc_plan *plan, size_t count, const vpc_parent *parent, const work *w,
-                       const vpc_fit *fit, size_t c) {
+static double prior_of(size_t count, const vpc_parent *parent, const work *w, const vpc_fit *fit,
+                       size_t c) {
     double k = (double)w->k, n = (double)count;
     double before = parent ? parent->prior[fit->name[c]] : (double)w->count[c] / n;
-    (void)plan;
     return ((double)w->count[c] + k * before) / (n + k);
 }
 
@@ -164,7 +163,7 @@ static limn_status hand_on(limn_context *ctx, const vpc_plan *plan, size_t count
         return lm_fail_memory(ctx);
     memcpy(own->covariance, w->scatter, d * d * sizeof *own->covariance);
     for (size_t c = 0; c < w->k; c++)
-        own->prior[fit->name[c]] = prior_of(plan, count, parent, w, fit, c);
+        own->prior[fit->name[c]] = prior_of(count, parent, w, fit, c);
     return LIMN_OK;
 }
 
@@ -203,7 +202,7 @@ static limn_status fit_forest(limn_context *ctx, const vpc_plan *plan, size_t co
     if (status == LIMN_OK)
         status = lm_solve_symmetric(ctx, w->scatter, plan->d, w->w, w->k);
     for (size_t c = 0; c < w->k && status == LIMN_OK; c++)
-        log_prior[c] = log(prior_of(plan, count, parent, w, fit, c));
+        log_prior[c] = log(prior_of(count, parent, w, fit, c));
     if (status == LIMN_OK)
         set_scores(plan, w, log_prior, fit);
     lm_free(&ctx->mem, log_prior);
