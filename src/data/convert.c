@@ -167,16 +167,6 @@ done:
     return status;
 }
 
-static bool all_bytes(const limn_data *data) {
-    size_t count = data->n * data->schema.features;
-    for (size_t i = 0; i < count; i++) {
-        float v = data->x[i];
-        if (!(v >= 0 && v <= UINT8_MAX) || (float)(uint8_t)v != v || signbit(v))
-            return false;
-    }
-    return true;
-}
-
 static limn_status put_data(limn_context *ctx, const limn_data *data, lm_table_out *table) {
     size_t d = data->schema.features;
     limn_status status = LIMN_OK;
@@ -206,7 +196,8 @@ static limn_status through_memory(limn_context *ctx, const char *from,
     if (data->weight)
         warn_of_weights(ctx, from);
     *info = (limn_convert_info){data->n, data->schema.features, data->format, info->to};
-    lm_table_shape shape = {&data->schema, data->n, data->label || data->target, all_bytes(data)};
+    lm_table_shape shape = {&data->schema, data->n, data->label || data->target,
+                            lm_only_bytes(data->x, data->n * data->schema.features)};
     status = lm_table_open(ctx, to, writing, &shape, &table);
     if (status == LIMN_OK)
         status = finish(table, put_data(ctx, data, table));

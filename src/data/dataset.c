@@ -86,6 +86,13 @@ done:
     return status;
 }
 
+bool lm_only_bytes(const float *x, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!(x[i] >= 0 && x[i] <= UINT8_MAX) || (float)(uint8_t)x[i] != x[i] || signbit(x[i]))
+            return false;
+    return true;
+}
+
 limn_status lm_check_finite(limn_context *ctx, const float *x, size_t n, size_t d,
                             char *const *names) {
     for (size_t i = 0; i < n; i++) {

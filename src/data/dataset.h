@@ -86,6 +86,8 @@ limn_status lm_data_take(limn_context *ctx, const limn_data *data, const size_t 
                          limn_data **out);
 /* Numbers the classes of data as labels does; those that it does not know come after. */
 limn_status lm_data_relabel(limn_context *ctx, limn_data *data, const lm_labels *labels);
+/* Whether all are whole numbers from 0 to 255 (and none is -0). */
+bool lm_only_bytes(const float *x, size_t count);
 /* LIMN_E_DATA that names row and column (1-based; the column by its name if it has one) if any of
  * the n x d values is not finite. names may be NULL. */
 limn_status lm_check_finite(limn_context *ctx, const float *x, size_t n, size_t d,

@@ -644,18 +644,6 @@ limn_status lm_data_read_source(limn_context *ctx, lm_source *source,
     return status;
 }
 
-/* Whole numbers from 0 to 255 only, in the n rows of the sink. */
-static bool only_bytes(const limn_reader *r, const lm_sink *sink) {
-    for (size_t i = 0; i < sink->n; i++)
-        for (size_t j = 0; j < r->schema.features; j++) {
-            float value = sink->x[i * sink->stride + j];
-            if (!(value >= 0 && value <= 255 && value == (float)(int)value) ||
-                (value == 0 && signbit(value)))
-                return false;
-        }
-    return true;
-}
-
 static limn_status survey_rows(limn_reader *r, lm_sink *sink, lm_survey *out) {
     limn_status status = LIMN_OK;
     sink->stride = r->schema.features ? r->schema.features : 1;
@@ -667,7 +655,8 @@ static limn_status survey_rows(limn_reader *r, lm_sink *sink, lm_survey *out) {
             status = read_rows(r, sink);
         if (status != LIMN_OK || sink->n == 0)
             break;
-        out->bytes = out->bytes && only_bytes(r, sink);
+        for (size_t i = 0; i < sink->n && out->bytes; i++)
+            out->bytes = lm_only_bytes(sink->x + i * sink->stride, r->schema.features);
         sink->n = 0;
     }
     if (status == LIMN_OK)
