@@ -179,14 +179,19 @@ static void check_excluded(const world *w, const float *x, size_t n, size_t k) {
 
 /* ---- data ---- */
 
-enum { FAR = SHAPE_COUNT, MIXED, KIND_COUNT }; /* beyond the shapes of support.h */
+enum { FAR = SHAPE_COUNT, MIXED, UNEVEN, KIND_COUNT }; /* beyond the shapes of support.h */
 
 /* FAR: values that overflow in float when squared or subtracted, beside ones that underflow. MIXED:
- * small integers and zero rows. Both hold many equal rows. */
-static float odd_value(int kind, lm_rng *rng) {
+ * small integers and zero rows. Both hold many equal rows. UNEVEN: rows of one size beside rows
+ * whose squared norms are hardly or not at all numbers in float. */
+static float odd_value(int kind, size_t row, lm_rng *rng) {
     static const float far[] = {3e38f, -3e38f, 1e19f, -1e19f, 1e-23f, 1e-40f, 0, 1};
-    return kind == FAR ? far[lm_rng_below(rng, LM_COUNT(far))]
-                       : (float)lm_rng_below(rng, 5) * (float)lm_rng_below(rng, 2) - 1;
+    static const double scale[] = {1, 1e-20, 3e-22, 1e-38};
+    if (kind == FAR)
+        return far[lm_rng_below(rng, LM_COUNT(far))];
+    if (kind == MIXED)
+        return (float)lm_rng_below(rng, 5) * (float)lm_rng_below(rng, 2) - 1;
+    return (float)(lm_rng_normal(rng) * scale[row % LM_COUNT(scale)]);
 }
 
 /* n rows, then queries queries of the same kind; *d features. Free with free(). */
@@ -211,7 +216,7 @@ static float *make_rows(int kind, size_t n, size_t queries, size_t *d) {
     lm_rng rng = lm_rng_at(1, 3000 + (uint64_t)kind, 0);
     float *x = malloc((n + queries) * *d * sizeof *x);
     for (size_t i = 0; i < (n + queries) * *d; i++)
-        x[i] = odd_value(kind, &rng);
+        x[i] = odd_value(kind, i / *d, &rng);
     return x;
 }
 
@@ -276,6 +281,32 @@ static void test_an_excluded_row_is_not_found_and_all_others_are(void **state) {
             world_end(&w);
             free(x);
         }
+}
+
+/* Row 0 has one large feature and many that are lost when they are added to it in float, one by
+ * one. Row 40 is nearer by less than what was lost. */
+static void test_a_row_that_rounding_alone_brings_near_is_not_preferred(void **state) {
+    (void)state;
+    enum { D = 47, N = 50, QUERIES = 5 };
+    static const float zero[QUERIES * D];
+    for (int metric = LM_NEAREST_L2; metric <= LM_NEAREST_L1; metric++) {
+        const double lost = 0.9 * 0x1p-24, gain = metric == LM_NEAREST_L2 ? 0x1p-20 : 0x1p-19;
+        float x[N * D];
+        for (size_t i = 0; i < N * D; i++)
+            x[i] = i < D ? (float)(metric == LM_NEAREST_L2 ? sqrt(lost) : lost) : 9;
+        x[0] = 1;
+        memset(x + 40 * D, 0, D * sizeof *x);
+        x[40 * D] = (float)(1 + gain);
+        world w;
+        world_begin(&w, x, N, D, 0, N, (lm_nearest_metric)metric);
+        void *scratch = scratch_for(1, 1);
+        lm_nearest_found found = lm_nearest_one(&w.set, zero, 1, SIZE_MAX, scratch);
+        assert_int_equal(found.items[0].row, 40);
+        free(scratch);
+        check_queries(&w, zero, QUERIES, 1);
+        check_queries(&w, zero, QUERIES, 2);
+        world_end(&w);
+    }
 }
 
 /* The rows around a view are nearer than its own, and must not be found. */
@@ -371,6 +402,29 @@ static void test_scratch_is_small_for_one_query_and_its_size_is_checked(void **s
     assert_false(lm_nearest_scratch(SIZE_MAX / 4, 1, &bytes));
 }
 
+/* More neighbours than rows are asked for: scratch for all rows is enough. */
+static void test_scratch_for_all_rows_serves_any_k(void **state) {
+    (void)state;
+    enum { N = 100, QUERIES = 6 };
+    static const size_t ks[] = {N, N + 1, 100 * N, SIZE_MAX};
+    size_t d;
+    world w;
+    float *x = make_rows(SHAPE_RANDOM, N, QUERIES, &d);
+    world_begin(&w, x, N, d, 0, N, LM_NEAREST_L2);
+    for (size_t i = 0; i < LM_COUNT(ks); i++) {
+        void *scratch = scratch_for(1, N), *many = scratch_for(QUERIES, N);
+        const lm_nearest_found *found;
+        check_found(&w, x, ks[i], SIZE_MAX, lm_nearest_one(&w.set, x, ks[i], SIZE_MAX, scratch));
+        assert_int_equal(lm_nearest_many(&w.set, x, QUERIES, ks[i], many, &found), QUERIES);
+        for (size_t q = 0; q < QUERIES; q++)
+            check_found(&w, x + q * d, ks[i], SIZE_MAX, found[q]);
+        free(scratch);
+        free(many);
+    }
+    world_end(&w);
+    free(x);
+}
+
 /* So many candidates that the queries are answered in parts: none is lost. */
 static void test_queries_that_do_not_fit_at_once_are_answered_in_parts(void **state) {
     (void)state;
@@ -393,11 +447,13 @@ int main(void) {
         cmocka_unit_test(test_found_rows_equal_a_plain_loop_on_every_kind_metric_and_isa),
         cmocka_unit_test(test_found_rows_equal_a_plain_loop_on_thousands_of_rows),
         cmocka_unit_test(test_an_excluded_row_is_not_found_and_all_others_are),
+        cmocka_unit_test(test_a_row_that_rounding_alone_brings_near_is_not_preferred),
         cmocka_unit_test(test_a_view_finds_its_own_rows_only),
         cmocka_unit_test(test_the_norms_of_a_set_are_those_of_its_rows),
         cmocka_unit_test(test_no_neighbours_of_nothing_or_for_k_0),
         cmocka_unit_test(test_scratch_for_the_most_serves_all_and_is_not_overrun),
         cmocka_unit_test(test_scratch_is_small_for_one_query_and_its_size_is_checked),
+        cmocka_unit_test(test_scratch_for_all_rows_serves_any_k),
         cmocka_unit_test(test_queries_that_do_not_fit_at_once_are_answered_in_parts),
     };
     return cmocka_run_group_tests_name("nearest", tests, NULL, NULL);
