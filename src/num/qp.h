@@ -26,8 +26,11 @@ typedef struct lm_qp_gram {
     void *user;
 } lm_qp_gram;
 
-/* G is a dense n x n matrix; diagonal: n doubles, filled here, to live as long as the result. */
-lm_qp_gram lm_qp_dense(const double *matrix, size_t n, double *diagonal);
+/* G given whole, n x n. */
+typedef struct lm_qp_matrix {
+    const double *cells;
+    size_t n;
+} lm_qp_matrix;
 
 /* G = XX', X n rows of p doubles. room: p doubles, written at every use, so one a thread. */
 typedef struct lm_qp_rows {
@@ -36,10 +39,12 @@ typedef struct lm_qp_rows {
     double *room;
 } lm_qp_rows;
 
-/* diagonal: n doubles, filled here; lm_qp_rows_with takes one that is known already. Both it and
- * rows must live as long as the result. */
-lm_qp_gram lm_qp_of_rows(lm_qp_rows *rows, double *diagonal);
-lm_qp_gram lm_qp_rows_with(lm_qp_rows *rows, const double *diagonal);
+/* diagonal: n doubles, as the functions below find them. It and the first argument must live as
+ * long as the result is in use. */
+lm_qp_gram lm_qp_of_matrix(lm_qp_matrix *matrix, const double *diagonal);
+lm_qp_gram lm_qp_of_rows(lm_qp_rows *rows, const double *diagonal);
+void lm_qp_matrix_diagonal(const lm_qp_matrix *matrix, double *diagonal);
+void lm_qp_rows_diagonal(const lm_qp_rows *rows, double *diagonal);
 
 /* ---- the simplex: nearest point of a convex hull ---- */
 
@@ -85,6 +90,8 @@ typedef struct lm_qp_ball {
     lm_qp_result qp;
 } lm_qp_ball;
 
+/* Bytes of the scratch of lm_qp_sphere_run (aligned as for double); false: too many. */
+bool lm_qp_sphere_scratch(size_t n, size_t support_max, size_t *bytes);
 /* q = diag(G)/2; bound = 1/(nu n), at least 1/n (less is taken as 1/n); 1 or more: the hard sphere,
  * which holds all points. r2 is the d^2 of the points with 0 < a_i < bound (their mean), without
  * such the middle of the largest d^2 over a_i = 0 and the least over a_i = bound; of a hard sphere
