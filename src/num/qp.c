@@ -33,17 +33,20 @@
 #include <string.h>
 
 enum { WINDOW_MAX = 64, NONE = -1 };
-#define PIVOT_LEAST 1e-13 /* of max G_ii */
+/* Of max G_ii: pivots that are rounding for certain, and those that are not. */
+#define PIVOT_LEAST 1e-13
+#define PIVOT_SAFE 1e-6
 
 typedef struct corral {
     const lm_corral_task *task;
     const lm_qp_gram *gram;
     const lm_simd_dense *kernels;
     size_t n, room, batch; /* room: of the window; batch: candidates of a product */
-    double bound;          /* INFINITY: none */
-    double scale, shift;   /* by which G and q, and what is taken off q (scaled) */
-    double top, noise; /* max G_ii (scaled, 1 where it is 0), what rounding makes of a gradient */
-    double least;      /* violations up to this are none */
+    size_t free_max;
+    double bound;        /* INFINITY: none */
+    double scale, shift; /* by which G and q, and what is taken off q (scaled) */
+    double top, noise;   /* max G_ii (scaled, 1 where it is 0), what rounding makes of a gradient */
+    double least;        /* violations up to this are none */
     /* of all points */
     double *a, *g, *product, *weight;
     size_t *support;
@@ -87,11 +90,12 @@ static size_t capacity_of(size_t n, size_t support_max) {
 
 static bool lay_out(corral *c, size_t n, size_t support_max, unsigned char *base, size_t *bytes) {
     bool fits = n <= INT32_MAX;
-    size_t capacity = capacity_of(n, support_max), room = capacity + batch_of(n);
+    size_t capacity = capacity_of(n, support_max), room = capacity + batch_of(n) + 1;
     *bytes = 0;
     c->n = n;
     c->room = room;
     c->batch = batch_of(n);
+    c->free_max = capacity++; /* one row more, for what depends on all */
     c->factor.capacity = capacity;
     c->g = carve(base, bytes, &fits, n, sizeof *c->g);
     c->product = carve(base, bytes, &fits, n, sizeof *c->product);
@@ -105,8 +109,8 @@ static bool lay_out(corral *c, size_t n, size_t support_max, unsigned char *base
     c->free = carve(base, bytes, &fits, room, sizeof *c->free);
     c->shunned = carve(base, bytes, &fits, room, sizeof *c->shunned);
     c->order = carve(base, bytes, &fits, capacity, sizeof *c->order);
-    c->d = carve(base, bytes, &fits, capacity + 1, sizeof *c->d);
-    c->row = carve(base, bytes, &fits, capacity + 1, sizeof *c->row);
+    c->d = carve(base, bytes, &fits, capacity, sizeof *c->d);
+    c->row = carve(base, bytes, &fits, capacity, sizeof *c->row);
     c->factor.ones = carve(base, bytes, &fits, capacity, sizeof *c->factor.ones);
     size_t square;
     fits = fits && lm_mul(room, room, &square); /* and the factor is smaller */
@@ -210,13 +214,14 @@ static size_t slot_of_move(const corral *c, const move *m, size_t k) {
 }
 
 static void measure(corral *c, move *m) {
+    double lambda = mean_free(c); /* of no effect, as sum d = 0, but on rounding */
     m->count = c->factor.size + (m->extra != NONE);
     memset(c->moved, 0, c->size * sizeof *c->moved);
     m->slope = m->bend = 0;
     for (size_t k = 0; k < m->count; k++) {
         size_t s = slot_of_move(c, m, k);
         c->kernels->axpy(c->d[k], c->h + s * c->room, c->moved, c->size);
-        m->slope += c->d[k] * c->gw[s];
+        m->slope += c->d[k] * (c->gw[s] - lambda);
     }
     for (size_t k = 0; k < m->count; k++)
         m->bend += c->d[k] * c->moved[slot_of_move(c, m, k)];
@@ -257,9 +262,11 @@ static bool equalise(corral *c, size_t *dropped) {
     c->result->iterations++;
     measure(c, &m);
     find_limit(c, &m);
-    /* 1 but for the errors of the factor: those must not lead uphill. */
-    double best = m.bend > 0 ? -m.slope / m.bend : 1;
-    double t = fabs(best - 1) < 0.5 ? 1 : fmin(fmax(best, 0), 2);
+    if (!(m.slope < 0)) /* rounding is all that is left */
+        return true;
+    /* 1 but for the errors of the factor. */
+    double t = m.bend > 0 ? -m.slope / m.bend : INFINITY;
+    t = fabs(t - 1) < 0.5 ? 1 : t;
     bool there = t < m.limit;
     make(c, &m, there ? t : m.limit);
     if (!there) {
@@ -270,9 +277,9 @@ static bool equalise(corral *c, size_t *dropped) {
 }
 
 /* Slot s depends on the free ones, its try having been the last: moves along the null vector,
- * downhill, until a weight is fixed. False: s may be freed as it is (the move has a lowest point on
- * its way: the dependence is rounding), or, if not *useful, should be left alone. */
-static bool slide(corral *c, size_t s, bool *useful) {
+ * downhill, until a weight is fixed. False: the move has a lowest point on its way, s may be freed
+ * with this pivot, or, if not *useful, should be left alone. */
+static bool slide(corral *c, size_t s, bool *useful, double *pivot) {
     lm_factor *f = &c->factor;
     move m = {.extra = (int32_t)s};
     const double *last = f->l + f->size * f->capacity;
@@ -297,6 +304,7 @@ static bool slide(corral *c, size_t s, bool *useful) {
     bool rises = !isfinite(m.limit) || change > c->noise * 1e-3;
     if (rises) {
         *useful = m.slope < 0 || (a > 0 && a < c->bound);
+        *pivot = fmax(m.bend, c->top * DBL_EPSILON);
         return false;
     }
     c->result->iterations++;
@@ -311,24 +319,37 @@ static bool slide(corral *c, size_t s, bool *useful) {
     return true;
 }
 
+/* Whether what was tried last depends on the free ones, as far as can be told: its pivot is the
+ * square of its distance from their span, small against the rounding of G times the combination
+ * that comes nearest. */
+static bool depends(corral *c, double pivot) {
+    const lm_factor *f = &c->factor;
+    double sum = 1;
+    if (f->size == c->free_max || pivot <= PIVOT_LEAST * c->top)
+        return true;
+    if (pivot > PIVOT_SAFE * c->top)
+        return false;
+    memcpy(c->d, f->l + f->size * f->capacity, f->size * sizeof *c->d);
+    lm_factor_backward(f, c->d);
+    for (size_t k = 0; k < f->size; k++)
+        sum += fabs(c->d[k]);
+    return pivot <= 4 * DBL_EPSILON * sum * sum * c->top;
+}
+
 /* Frees slot s, making room for it first where it depends on those that are free. False: it was
  * left fixed. */
 static bool liberate(corral *c, size_t s) {
     for (;;) {
-        if (c->factor.size == c->factor.capacity) {
-            c->full = true;
-            return false;
-        }
         double pivot = try_slot(c, s);
         bool useful = true;
-        double least = c->top * fmax(PIVOT_LEAST, (double)c->factor.size * DBL_EPSILON);
-        if (pivot > least) {
+        if (!depends(c, pivot)) {
             set_free(c, s, pivot);
             return true;
         }
-        if (!slide(c, s, &useful)) {
-            if (useful)
-                set_free(c, s, fmax(pivot, least));
+        if (!slide(c, s, &useful, &pivot)) {
+            c->full = c->full || (useful && c->factor.size == c->free_max);
+            if (useful && !c->full)
+                set_free(c, s, pivot);
             return useful;
         }
         if (!useful)
@@ -586,9 +607,13 @@ static void begin_plain(corral *c) {
 /* goal.start made feasible; false: it cannot be. */
 static bool begin_given(corral *c) {
     const double *start = c->task->goal.start;
-    double sum = 0;
-    for (size_t i = 0; start && i < c->n; i++) {
-        c->a[i] = start[i] > 0 ? fmin(start[i], isinf(c->bound) ? 1e100 : c->bound) : 0;
+    double sum = 0, most = 0;
+    for (size_t i = 0; start && i < c->n; i++)
+        most = fmax(most, start[i]);
+    for (size_t i = 0; most > 0 && i < c->n; i++) {
+        double part =
+            isinf(c->bound) ? isinf(most) ? start[i] == INFINITY : start[i] / most : start[i];
+        c->a[i] = part > 0 ? fmin(part, c->bound) : 0;
         sum += c->a[i];
     }
     if (!(sum > 0))
@@ -606,10 +631,6 @@ static void free_those_between(corral *c) {
         for (size_t s = c->size; s-- > 0 && c->size == c->room;)
             if (!c->free[s])
                 evict(c, s);
-        if (c->factor.size == c->factor.capacity) {
-            c->full = true;
-            return;
-        }
         liberate(c, admit(c, i));
     }
 }
