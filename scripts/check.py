@@ -127,7 +127,8 @@ def neon():
     common = [compiler, "-std=c11", "-D_GNU_SOURCE", "-O3", "-ffp-contract=fast",
               "-fno-trapping-math", "-fno-math-errno", "-DLM_HAVE_NEON=1", "-DLM_ISA=neon",
               "-DCHECK_NUM_MAIN", "-Iinclude", "-Isrc", "-Itests/unit", "-static"]
-    sources = ["src/num/simd/body.c", "src/num/simd/expand.c", "src/num/simd/tree.c",
+    sources = ["src/num/simd/body.c", "src/num/simd/dense.c", "src/num/simd/expand.c",
+               "src/num/simd/tree.c",
                "src/num/simd/wide.c",
                "src/num/simd/dispatch.c",
                "src/num/pack.c", "src/num/expand.c",
