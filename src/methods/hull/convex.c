@@ -18,15 +18,15 @@
 #define SAFETY 1e-9
 
 typedef struct layout {
-    double *wide;    /* d */
-    double *values;  /* places: kernel values, or products */
-    double *room;    /* places */
-    double *q, *a;   /* most samples */
-    double *start;   /* most samples */
+    double *wide;                   /* d */
+    double *values;                 /* places: kernel values, or products */
+    double *room;                   /* places */
+    double *q, *a;                  /* most samples */
+    double *start;                  /* most samples */
     double *bound, *above, *centre; /* classes */
-    size_t *nearest; /* classes: the sample */
-    uint32_t *order; /* classes */
-    float *near;     /* places: squared distances of the samples */
+    size_t *nearest;                /* classes: the sample */
+    uint32_t *order;                /* classes */
+    float *near;                    /* places: squared distances of the samples */
     void *qp, *flat;
 } layout;
 
@@ -52,10 +52,9 @@ static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *b
         !take(&offset, places, sizeof(double), &at[2]) ||
         !take(&offset, most, sizeof(double), &at[3]) ||
         !take(&offset, most, sizeof(double), &at[4]) ||
-        !take(&offset, most, sizeof(double), &at[5]) ||
-        !take(&offset, k, sizeof(double), &at[6]) || !take(&offset, k, sizeof(double), &at[7]) ||
-        !take(&offset, k, sizeof(double), &at[8]) || !take(&offset, k, sizeof(size_t), &at[9]) ||
-        !take(&offset, k, sizeof(uint32_t), &at[10]) ||
+        !take(&offset, most, sizeof(double), &at[5]) || !take(&offset, k, sizeof(double), &at[6]) ||
+        !take(&offset, k, sizeof(double), &at[7]) || !take(&offset, k, sizeof(double), &at[8]) ||
+        !take(&offset, k, sizeof(size_t), &at[9]) || !take(&offset, k, sizeof(uint32_t), &at[10]) ||
         !take(&offset, places, sizeof(float), &at[11]) || !take(&offset, qp, 1, &at[12]) ||
         !take(&offset, flat, 1, &at[13]))
         return false;
@@ -92,8 +91,8 @@ typedef struct matrix {
 } matrix;
 
 static void sample_of(const hull_model *m, size_t c, size_t i, double *out) {
-    const float *row = m->samples.data +
-                       ((size_t)m->first[c] + i / LM_PANEL) * LM_PANEL * m->d + i % LM_PANEL;
+    const float *row =
+        m->samples.data + ((size_t)m->first[c] + i / LM_PANEL) * LM_PANEL * m->d + i % LM_PANEL;
     for (size_t j = 0; j < m->d; j++)
         out[j] = (double)row[j * LM_PANEL];
 }

@@ -73,14 +73,28 @@ static double largest_norm(const hull_fit *fit) {
     return sqrt(largest);
 }
 
+size_t hull_gap(const double *s, size_t rank, bool squared) {
+    size_t best = rank;
+    double largest = 0;
+    for (size_t i = 0; i + 1 < rank && (double)(i + 1) <= 0.9 * (double)rank; i++) {
+        double ratio = squared ? sqrt(s[i] / s[i + 1]) : s[i] / s[i + 1];
+        if (ratio > largest) {
+            largest = ratio;
+            best = i + 1;
+        }
+    }
+    return best;
+}
+
 /* How many of the descending s count. */
 static size_t rank_of(const hull_fit *fit, const double *s, size_t count, double largest) {
-    double least = count ? fmax(fit->space->options->cut * s[0],
-                                FLOOR * sqrt((double)fit->n) * largest)
-                         : 0;
+    double least =
+        count ? fmax(fit->space->options->cut * s[0], FLOOR * sqrt((double)fit->n) * largest) : 0;
     size_t rank = 0;
     while (rank < count && s[rank] > least)
         rank++;
+    if (fit->space->options->dim_rule == HULL_DIM_GAP)
+        return hull_gap(s, rank, false);
     return rank;
 }
 
@@ -154,7 +168,8 @@ static limn_status find_coordinates(limn_context *ctx, hull_fit *fit) {
 
 static limn_status by_scatter(limn_context *ctx, hull_fit *fit, size_t most) {
     size_t d = fit->space->d;
-    double *a = new_doubles(ctx, d, d), *lambda = new_doubles(ctx, d, 1), *s = new_doubles(ctx, d, 1);
+    double *a = new_doubles(ctx, d, d), *lambda = new_doubles(ctx, d, 1),
+           *s = new_doubles(ctx, d, 1);
     limn_status status = a && lambda && s ? LIMN_OK : lm_fail_memory(ctx);
     if (status == LIMN_OK)
         status = find_scatter(ctx, fit, a);
@@ -309,29 +324,14 @@ limn_status hull_fit_make(limn_context *ctx, const hull_space *space, const uint
     *fit = (hull_fit){.space = space, .rows = rows, .n = n};
     if (n > INT32_MAX || space->d > INT32_MAX)
         return lm_fail_memory(ctx);
-    limn_status status = space->options->kernel_space ? fit_kernel(ctx, fit, most)
-                                                      : fit_linear(ctx, fit, most);
+    limn_status status =
+        space->options->kernel_space ? fit_kernel(ctx, fit, most) : fit_linear(ctx, fit, most);
     if (status != LIMN_OK)
         hull_fit_free(&ctx->mem, fit);
     return status;
 }
 
-size_t hull_gap(const double *s, size_t rank, bool squared) {
-    size_t best = rank;
-    double largest = 0;
-    for (size_t i = 0; i + 1 < rank && (double)(i + 1) <= 0.9 * (double)rank; i++) {
-        double ratio = squared ? sqrt(s[i] / s[i + 1]) : s[i] / s[i + 1];
-        if (ratio > largest) {
-            largest = ratio;
-            best = i + 1;
-        }
-    }
-    return best;
-}
-
 size_t hull_fit_dim(const hull_fit *fit, const hull_options *options) {
-    if (options->dim_rule == HULL_DIM_GAP)
-        return hull_gap(fit->s, fit->rank, false);
     return options->dim < fit->rank ? options->dim : fit->rank;
 }
 

@@ -36,7 +36,7 @@ typedef struct hull_fit {
 limn_status hull_fit_make(limn_context *ctx, const hull_space *space, const uint32_t *rows,
                           size_t n, size_t most, hull_fit *fit);
 void hull_fit_free(const limn_allocator *mem, hull_fit *fit);
-/* The directions that the rule takes of fit: of auto those that dim says. */
+/* The directions that the rule takes of fit (of gap: all that were kept). */
 size_t hull_fit_dim(const hull_fit *fit, const hull_options *options);
 
 /* The sphere around the samples in their first p coordinates (nsc, nch: in all there are). */
@@ -77,8 +77,8 @@ void hull_fit_leave_one_out(const hull_fit *fit, size_t i, const hull_grid *grid
  * what is unknown. fits: one a class, with as many directions as may be wanted. */
 limn_status hull_choose(limn_context *ctx, const lm_train_set *set, const hull_space *space,
                         const hull_fit *fits, hull_options *options, hull_model *m);
-/* The most directions that the choice can want. */
-size_t hull_most_dim(const hull_options *options, size_t d);
+/* The most directions that the choice can want; largest: rows of the largest class. */
+size_t hull_most_dim(const hull_options *options, size_t d, size_t largest);
 /* The same for local methods; m is complete but for these. */
 limn_status hull_choose_local(limn_context *ctx, const lm_train_set *set, hull_model *m);
 

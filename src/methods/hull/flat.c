@@ -30,16 +30,16 @@ typedef struct guess {
 } guess;
 
 typedef struct layout {
-    size_t group;    /* rows at once */
-    float *x;        /* group x d: from the origin */
-    float *t;        /* group x places */
-    float *w2;       /* group x places of the means */
-    float *head;     /* axes, then products with the bases, then distances from the means */
-    guess *guesses;  /* classes */
+    size_t group;      /* rows at once */
+    float *x;          /* group x d: from the origin */
+    float *t;          /* group x places */
+    float *w2;         /* group x places of the means */
+    float *head;       /* axes, then products with the bases, then distances from the means */
+    guess *guesses;    /* classes */
     hull_found *found; /* classes */
-    double *bound;   /* classes */
-    uint32_t *order; /* classes */
-    double *wide;    /* d, then twice the most places */
+    double *bound;     /* classes */
+    uint32_t *order;   /* classes */
+    double *wide;      /* d, then twice the most places */
 } layout;
 
 static size_t places_of(const hull_model *m) {
@@ -116,7 +116,8 @@ limn_status hull_flat_prepare(limn_context *ctx, hull_model *m) {
 /* From the products of a query (t, before the offset) and its squared distance from the mean. */
 static guess guess_of(const hull_model *m, size_t c, const float *t, double w2, double size) {
     const hull_flat *f = &m->flat;
-    size_t first = (size_t)f->start[c] * LM_PANEL, count = (size_t)f->start[c + 1] * LM_PANEL - first;
+    size_t first = (size_t)f->start[c] * LM_PANEL,
+           count = (size_t)f->start[c + 1] * LM_PANEL - first;
     const double *offset = f->offset + first;
     double g = ((double)m->d + 4) * UNIT, sum = 0, rho = 0;
     for (size_t j = 0; j < count; j++) {
@@ -128,7 +129,7 @@ static guess guess_of(const hull_model *m, size_t c, const float *t, double w2, 
     out.error = (g + 4 * UNIT) * w2 + 4 * UNIT * length * (size + f->mean_norm[c]) +
                 2 * sqrt(sum) * off + off * off;
     out.d2 = out.d2 > 0 ? out.d2 : 0;
-    if (f->radius) {
+    if (f->centre) {
         for (size_t j = 0; j < count; j++) {
             double value = (double)t[j] - offset[j] - f->centre[first + j];
             rho += value * value;
@@ -158,7 +159,7 @@ static guess measure_again(const hull_model *m, size_t c, const float *x, double
     for (size_t j = 0; j < count; j++)
         sum += t[j] * t[j];
     guess out = {.d2 = w2 - sum > 0 ? w2 - sum : 0, .centre = w2};
-    if (f->radius) {
+    if (f->centre) {
         const double *centre = f->centre + (size_t)f->start[c] * LM_PANEL;
         for (size_t j = 0; j < count; j++)
             rho += (t[j] - centre[j]) * (t[j] - centre[j]);
@@ -229,9 +230,8 @@ static size_t settle_row(const hull_model *m, const float *x, size_t i, layout *
     size_t places = places_of(m), means = mean_places(m);
     double size = size_of(l->x + i * m->d, m->d);
     for (size_t c = 0; c < m->classes; c++)
-        l->guesses[c] =
-            guess_of(m, c, l->t + i * places + (size_t)m->flat.start[c] * LM_PANEL,
-                     (double)l->w2[i * means + c], size);
+        l->guesses[c] = guess_of(m, c, l->t + i * places + (size_t)m->flat.start[c] * LM_PANEL,
+                                 (double)l->w2[i * means + c], size);
     return settle(m, x + i * m->d, l->guesses, l->wide);
 }
 
@@ -351,19 +351,27 @@ void hull_flat_predict(const hull_model *m, const float *x, size_t n, int32_t *c
     }
 }
 
+/* With s the centre of the hard sphere, which lies in the hull, in the place of the mean: the hull
+ * is at e^2 = |x - s|^2 - |t|^2, the disk's centre at |t|. Without directions the sphere is all. */
 void hull_flat_bounds(const hull_model *m, const float *x, double *bounds, double *centres,
                       void *scratch) {
+    const hull_flat *f = &m->flat;
     layout l;
     size_t bytes;
     place(m, 1, scratch, &l, &bytes);
     multiply(m, x, 1, &l);
     double size = size_of(l.x, m->d);
     for (size_t c = 0; c < m->classes; c++) {
-        guess g = guess_of(m, c, l.t + (size_t)m->flat.start[c] * LM_PANEL, (double)l.w2[c], size);
-        bounds[c] = g.d2 > g.error ? g.d2 - g.error : 0;
+        const float *t = l.t + (size_t)f->start[c] * LM_PANEL;
+        guess g = guess_of(m, c, t, (double)l.w2[c], size);
+        double e2 = f->start[c + 1] > f->start[c] ? g.d2 : 0, rho2 = g.centre - e2;
+        double error = g.error + g.error, over = 0;
+        if (rho2 > error)
+            over = sqrt(rho2 - error) * (1 - 1e-9) - f->radius[c] * (1 + 1e-9);
+        bounds[c] = (e2 > g.error ? e2 - g.error : 0) + (over > 0 ? over * over : 0);
         centres[c] = 0;
         for (size_t j = 0; j < m->d; j++) {
-            double w = (double)x[j] - m->flat.mean[c * m->d + j];
+            double w = (double)x[j] - f->mean[c * m->d + j];
             centres[c] += w * w;
         }
     }

@@ -37,7 +37,8 @@ enum { HULL_FILE_VERSION = 1 };
 typedef enum hull_kind { HULL_NAH, HULL_NHD, HULL_NCH, HULL_NSC, HULL_NRH } hull_kind;
 typedef enum hull_dim { HULL_DIM_AUTO, HULL_DIM_FULL, HULL_DIM_GAP, HULL_DIM_GIVEN } hull_dim;
 
-/* Distances that differ by less than this share of the largest squared centre distance are equal. */
+/* Distances that differ by less than this share of the largest squared centre distance are equal.
+ */
 #define HULL_TIE 1e-12
 /* The programs of nch stop at this share of the largest diagonal entry. */
 #define HULL_GAP 1e-12
@@ -72,30 +73,30 @@ typedef struct hull_flat {
     const float *origin;   /* d */
     const double *mean;    /* classes x d */
     lm_pack near_mean;     /* classes x d: means less the origin */
-    const double *offset;  /* at each basis row's place: its product with the mean less the origin */
-    const double *centre;  /* t_c at each basis row's place (0 in the padding); NULL: no spheres */
-    const double *radius;  /* classes; NULL: no spheres */
+    const double *offset; /* at each basis row's place: its product with the mean less the origin */
+    const double *centre; /* t_c at each basis row's place (0 in the padding); NULL: no spheres */
+    const double *radius; /* classes; with centre, and of nch, whose means are the centres */
     /* The head: the coordinates on a few principal axes of all data, where most classes can be told
      * to be too far at a fraction of the cost. axes 0: none. */
     size_t axes;
-    lm_pack head;              /* axes x d */
-    lm_pack head_basis;        /* axes wide, panels as in start: orthonormal, spans the projection */
-    lm_pack head_mean;         /* classes x axes */
+    lm_pack head;       /* axes x d */
+    lm_pack head_basis; /* axes wide, panels as in start: orthonormal, spans the projection */
+    lm_pack head_mean;  /* classes x axes */
     const double *head_offset; /* at each basis row's place: its product with the head mean */
     double *mean_norm;         /* classes: |near_mean|, made when loading */
 } hull_flat;
 
 /* Sets in feature space, for the samples of each class (see samples below). */
 typedef struct hull_curved {
-    const uint32_t *start;  /* classes + 1: panels of directions of each class */
-    const uint64_t *offset; /* classes + 1: where the class's directions begin, in floats */
+    const uint32_t *start;   /* classes + 1: panels of directions of each class */
+    const uint64_t *offset;  /* classes + 1: where the class's directions begin, in floats */
     const float *high, *low; /* V' of class c: directions x count[c] */
-    const double *scale;    /* at each direction's place: 1 / s_j (nrh: shortened) */
-    const double *centre;   /* nhd */
-    const double *radius;   /* nhd */
-    const double *weight;   /* at each sample's place: 1/n, or that of the sphere's centre (nsc) */
-    const double *shift;    /* at each sample's place: sum over i of weight_i k(x_i, .) */
-    const double *constant; /* classes: weight' K weight */
+    const double *scale;     /* at each direction's place: 1 / s_j (nrh: shortened) */
+    const double *centre;    /* nhd */
+    const double *radius;    /* nhd */
+    const double *weight;    /* at each sample's place: 1/n, or that of the sphere's centre (nsc) */
+    const double *shift;     /* at each sample's place: sum over i of weight_i k(x_i, .) */
+    const double *constant;  /* classes: weight' K weight */
 } hull_curved;
 
 /* nch. Bounds come from model->flat (linear) or from the spheres here (kernel). */
@@ -117,16 +118,50 @@ typedef struct hull_model {
     hull_curved curved;
     hull_convex convex;
     /* The samples of every class, each class beginning a panel: all but the flat methods. */
-    const uint64_t *count;      /* classes: samples; NULL: none are kept */
-    const uint32_t *first;      /* classes + 1: panels */
+    const uint64_t *count; /* classes: samples; NULL: none are kept */
+    const uint32_t *first; /* classes + 1: panels */
     lm_pack samples;
-    const float *norms;         /* local: squared, at each place */
-    lm_nearest_set *near;       /* local: one a class, made when loading */
-    double *square;             /* kernel, global: |x_i|^2 at each place, made when loading */
-    size_t directions;          /* kept, all classes */
-    unsigned char *memory;      /* what the const arrays point into; NULL: a mapped file */
+    const float *norms;               /* local: squared, at each place */
+    lm_nearest_set *near;             /* local: one a class, made when loading */
+    double *square;                   /* kernel, global: |x_i|^2 at each place, made when loading */
+    size_t directions;                /* kept, all classes */
+    size_t panels;                    /* of all bases (flat) or directions (curved) */
+    size_t sample_panels;             /* of all samples */
+    size_t vector_floats;             /* curved: of high, and of low */
+    bool owned;                       /* false: the arrays belong to a mapped file */
     size_t most_samples, most_places; /* of a class: samples, basis rows with padding */
 } hull_model;
+
+static inline bool hull_is_local(const hull_model *m) {
+    return m->options.neighbors > 0;
+}
+
+static inline bool hull_has_flat(const hull_model *m) {
+    return !hull_is_local(m) && !m->options.kernel_space;
+}
+
+static inline bool hull_has_curved(const hull_model *m) {
+    return !hull_is_local(m) && m->options.kernel_space && m->options.kind != HULL_NCH;
+}
+
+static inline bool hull_has_convex(const hull_model *m) {
+    return !hull_is_local(m) && m->options.kind == HULL_NCH;
+}
+
+/* An array of the model: its section, where it is, what it holds. */
+typedef struct hull_part {
+    const char *name;
+    const void **data;
+    size_t count, size;
+    enum { HULL_WHOLE, HULL_FLOATS, HULL_DOUBLES } type;
+} hull_part;
+
+enum { HULL_PARTS_MAX = 32 };
+
+/* All arrays that a model of these sizes and options has; false on overflow. */
+bool hull_list_parts(hull_model *m, hull_part *parts, size_t *count);
+/* Takes memory for all of them, zeroed. */
+limn_status hull_take_parts(limn_context *ctx, hull_model *m);
 
 /* ---- answers: hull_measure fills these for one row ---- */
 
@@ -195,7 +230,7 @@ void hull_destroy(const limn_allocator *mem, void *model);
 limn_status hull_save(limn_context *ctx, const void *model, lm_writer *writer);
 limn_status hull_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,
                       const lm_params *params, void **model);
-/* What is derived from the arrays: sizes, views, norms. */
+/* What is derived from the arrays: packed sets, largest sizes, norms. */
 limn_status hull_prepare(limn_context *ctx, hull_model *m);
 limn_scale hull_scaling(const lm_params *params);
 

@@ -65,9 +65,9 @@ static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *b
         return false;
     *bytes = offset;
     if (base) {
-        double **const names[] = {&l->wide, &l->y,    &l->self, &l->cross,  &l->gram,
-                                  &l->vectors, &l->work, &l->coord, &l->r, &l->q,
-                                  &l->t, &l->values, &l->a,    &l->room, &l->diagonal};
+        double **const names[] = {&l->wide,    &l->y,      &l->self,  &l->cross, &l->gram,
+                                  &l->vectors, &l->work,   &l->coord, &l->r,     &l->q,
+                                  &l->t,       &l->values, &l->a,     &l->room,  &l->diagonal};
         for (size_t i = 0; i < LM_COUNT(names); i++)
             *names[i] = (void *)(base + at[i]);
         l->qp = base + at[15];
@@ -106,7 +106,8 @@ static double dot(const double *a, const double *b, size_t d) {
             lane[k] += a[j + k] * b[j + k];
     for (; j < d; j++)
         lane[j % 8] += a[j] * b[j];
-    return ((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7]));
+    return ((lane[0] + lane[4]) + (lane[1] + lane[5])) +
+           ((lane[2] + lane[6]) + (lane[3] + lane[7]));
 }
 
 /* The neighbours' rows: less the query in the linear case. */
@@ -143,8 +144,7 @@ static void kernel_gram(const hull_model *m, size_t n, layout *l) {
         for (size_t j = 0; j <= i; j++) {
             double value = i == j ? l->self[i] : dot(l->y + i * m->d, l->y + j * m->d, m->d);
             value = hull_kernel_of(kernel, value, l->self[i], l->self[j]);
-            l->gram[i * n + j] = l->gram[j * n + i] =
-                value - l->cross[i] - l->cross[j] + self;
+            l->gram[i * n + j] = l->gram[j * n + i] = value - l->cross[i] - l->cross[j] + self;
         }
     for (size_t i = 0; i < n; i++)
         l->self[i] = hull_kernel_of(kernel, l->self[i], l->self[i], l->self[i]);
@@ -270,8 +270,7 @@ static double least_form(const patch *p, layout *l) {
     memset(l->t, 0, n * sizeof *l->t);
     for (size_t i = 0; i < n; i++)
         largest = fmax(largest, l->gram[i * n + i]);
-    lm_qp_goal goal = {
-        .tolerance = HULL_GAP, .abandon = INFINITY, .constant = 0, .support_max = n};
+    lm_qp_goal goal = {.tolerance = HULL_GAP, .abandon = INFINITY, .constant = 0, .support_max = n};
     lm_qp_simplex(&gram, l->t, &goal, l->a, &result, l->qp);
     return 2 * result.value > 4 * HULL_GAP * largest ? 2 * result.value : 0;
 }
@@ -290,8 +289,7 @@ static double to_centre(const hull_model *m, const patch *p, layout *l) {
 /* Returns the squared distance from the mean. */
 static double measure(const hull_model *m, const float *x, size_t c, size_t exclude,
                       const double *grid, size_t count, double *d2, layout *l) {
-    lm_nearest_found found =
-        lm_nearest_one(&m->near[c], x, most_neighbors(m), exclude, l->search);
+    lm_nearest_found found = lm_nearest_one(&m->near[c], x, most_neighbors(m), exclude, l->search);
     size_t n = found.count;
     for (size_t g = 0; g < count; g++)
         d2[g] = INFINITY;
@@ -338,11 +336,10 @@ void hull_local_measure(const hull_model *m, const float *x, hull_found *found, 
     layout l;
     size_t bytes;
     bool ridge_hull = m->options.kind == HULL_NRH;
-    double grid = ridge_hull                        ? m->options.rho
+    double grid = ridge_hull                         ? m->options.rho
                   : m->options.dim > m->most_samples ? (double)m->most_samples
                                                      : (double)m->options.dim;
     place(m, scratch, &l, &bytes);
     for (size_t c = 0; c < m->classes; c++)
-        found[c].centre =
-            measure(m, x, c, SIZE_MAX, &grid, 1, &found[c].d2, &l);
+        found[c].centre = measure(m, x, c, SIZE_MAX, &grid, 1, &found[c].d2, &l);
 }

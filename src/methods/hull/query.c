@@ -36,10 +36,10 @@ bool hull_scratch_size(const void *opaque, size_t rows, size_t neighbors, size_t
     const hull_model *m = opaque;
     size_t own, cells;
     (void)neighbors;
-    bool fine = m->options.neighbors            ? hull_local_scratch(m, &own)
-                : m->options.kind == HULL_NCH   ? hull_convex_scratch(m, &own)
-                : m->options.kernel_space       ? hull_curved_scratch(m, &own)
-                                                : hull_flat_scratch(m, rows, &own);
+    bool fine = m->options.neighbors          ? hull_local_scratch(m, &own)
+                : m->options.kind == HULL_NCH ? hull_convex_scratch(m, &own)
+                : m->options.kernel_space     ? hull_curved_scratch(m, &own)
+                                              : hull_flat_scratch(m, rows, &own);
     return fine && lm_mul(rows * sizeof(hull_found), m->classes, &cells) &&
            lm_add(cells, 63, &cells) && lm_add(own, cells / 64 * 64, bytes);
 }
