@@ -42,11 +42,11 @@ typedef struct corral {
     const lm_qp_gram *gram;
     const lm_simd_dense *kernels;
     size_t n, room, batch; /* room: of the window; batch: candidates of a product */
-    size_t free_max;
-    double bound;        /* INFINITY: none */
-    double scale, shift; /* by which G and q, and what is taken off q (scaled) */
-    double top, noise;   /* max G_ii (scaled, 1 where it is 0), what rounding makes of a gradient */
-    double least;        /* violations up to this are none */
+    size_t free_max;       /* of these at once */
+    double bound;          /* INFINITY: none */
+    double scale, shift;   /* by which G and q, and what is taken off q (scaled) */
+    double top, noise; /* max G_ii (scaled, 1 where it is 0), what rounding makes of a gradient */
+    double least;      /* violations up to this are none */
     /* of all points */
     double *a, *g, *product, *weight;
     size_t *support;
@@ -359,7 +359,7 @@ static bool liberate(corral *c, size_t s) {
 
 /* ---- step 3 within the window ---- */
 
-/* How far the fixed slot s is on the wrong side of lambda. */
+/* How far a fixed weight is on the wrong side of lambda. */
 static double violation(const corral *c, double a, double g, double lambda) {
     return a > c->bound / 2 ? g - lambda : lambda - g;
 }

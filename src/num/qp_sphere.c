@@ -85,10 +85,12 @@ static bool go_on(void *user, double gap) {
     return w->status == LIMN_OK;
 }
 
+/* How much support there will be is not known: where the memory is too little, the run goes on from
+ * its weights in more. */
 limn_status lm_qp_sphere(limn_context *ctx, const lm_qp_gram *gram, double bound, double tolerance,
                          const char *stage, double *a, lm_qp_ball *ball) {
     watch w = {ctx, stage, LIMN_OK};
-    size_t support = SUPPORT_FIRST;
+    size_t support = SUPPORT_FIRST, iterations = 0, passes = 0;
     for (bool again = true; again;) {
         size_t bytes;
         lm_corral_task task = task_of(gram, bound, tolerance, support);
@@ -103,6 +105,10 @@ limn_status lm_qp_sphere(limn_context *ctx, const lm_qp_gram *gram, double bound
         lm_free(&ctx->mem, room);
         again = ball->qp.full && w.status == LIMN_OK;
         support *= 2;
+        iterations += ball->qp.iterations;
+        passes += ball->qp.passes;
     }
+    ball->qp.iterations = iterations;
+    ball->qp.passes = passes;
     return w.status;
 }
