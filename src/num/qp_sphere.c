@@ -7,6 +7,7 @@
 #include <math.h>
 
 enum { SUPPORT_FIRST = 256 };
+#define END 1e-10 /* of the bound: a weight so near an end is there, but for rounding */
 
 static double square_at(double s2, double gradient) {
     return fmax(s2 - 2 * gradient, 0);
@@ -19,9 +20,9 @@ static double radius(const double *a, const double *gradient, size_t n, double b
     for (size_t i = 0; i < n; i++) {
         double d2 = square_at(s2, gradient[i]);
         most = fmax(most, d2);
-        if (a[i] >= bound) {
+        if (a[i] >= bound * (1 - END)) {
             outer = fmin(outer, d2);
-        } else if (a[i] > 0) {
+        } else if (a[i] > bound * END) {
             sum += d2;
             free++;
         } else {
