@@ -29,7 +29,7 @@ void lm_factor_drop(lm_factor *f, size_t k) {
         memmove(f->l + i * c, f->l + (i + 1) * c, (i + 2) * sizeof *f->l);
     for (size_t j = k; j < last; j++) { /* columns j and j + 1 */
         double *diagonal = f->l + j * c + j;
-        double length = hypot(diagonal[0], diagonal[1]);
+        double length = sqrt(diagonal[0] * diagonal[0] + diagonal[1] * diagonal[1]);
         double cosine = diagonal[0] / length, sine = diagonal[1] / length;
         for (size_t i = j; i < last; i++) {
             double *at = f->l + i * c + j, kept = at[0];

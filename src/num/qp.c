@@ -42,11 +42,11 @@ typedef struct corral {
     const lm_qp_gram *gram;
     const lm_simd_dense *kernels;
     size_t n, room, batch; /* room: of the window; batch: candidates of a product */
-    size_t free_max;
-    double bound;        /* INFINITY: none */
-    double scale, shift; /* by which G and q, and what is taken off q (scaled) */
-    double top, noise;   /* max G_ii (scaled, 1 where it is 0), what rounding makes of a gradient */
-    double least;        /* violations up to this are none */
+    size_t free_max;       /* of these at once */
+    double bound;          /* INFINITY: none */
+    double scale, shift;   /* by which G and q, and what is taken off q (scaled) */
+    double top, noise; /* max G_ii (scaled, 1 where it is 0), what rounding makes of a gradient */
+    double least;      /* violations up to this are none */
     /* of all points */
     double *a, *g, *product, *weight;
     size_t *support;
@@ -359,7 +359,7 @@ static bool liberate(corral *c, size_t s) {
 
 /* ---- step 3 within the window ---- */
 
-/* How far the fixed slot s is on the wrong side of lambda. */
+/* How far a fixed weight is on the wrong side of lambda. */
 static double violation(const corral *c, double a, double g, double lambda) {
     return a > c->bound / 2 ? g - lambda : lambda - g;
 }
@@ -479,9 +479,12 @@ static double middle(const corral *c) {
 
 /* What rounding has made of sum a = 1 is made good. */
 static void restore_sum(corral *c) {
-    double sum = 0, most = 0, *widest = NULL;
-    for (size_t i = 0; i < c->n; i++)
-        sum += c->a[i];
+    double sum = 0, lost = 0, most = 0, *widest = NULL;
+    for (size_t i = 0; i < c->n; i++) { /* compensated: rounding is what it is about */
+        double part = c->a[i] - lost, next = sum + part;
+        lost = (next - sum) - part;
+        sum = next;
+    }
     for (size_t i = 0; isinf(c->bound) && i < c->n; i++)
         c->a[i] /= sum;
     for (size_t f = 0; !isinf(c->bound) && f < c->factor.size; f++) {
@@ -492,7 +495,7 @@ static void restore_sum(corral *c) {
         }
     }
     if (widest)
-        *widest = fmin(fmax(*widest + (1 - sum), 0), c->bound);
+        *widest = fmin(fmax(*widest + (1 - sum + lost), 0), c->bound);
 }
 
 /* Value, gap and lower bound at the present weights. */
@@ -590,7 +593,7 @@ static void begin_plain(corral *c) {
         c->a[best] = 1;
         return;
     }
-    double left = 1;
+    double given = 0; /* how many times the bound; the rest goes to the next */
     size_t k = (size_t)fmin(floor(1 / c->bound), (double)(c->n - 1));
     memcpy(c->product, diagonal, c->n * sizeof *c->product);
     lm_rng rng = lm_rng_at(0, 0, c->n);
@@ -599,8 +602,8 @@ static void begin_plain(corral *c) {
     for (int equal = 0; equal < 2; equal++)
         for (size_t i = 0; i < c->n; i++)
             if (equal ? diagonal[i] == threshold : diagonal[i] > threshold) {
-                c->a[i] = fmin(left, c->bound);
-                left = fmax(left - c->bound, 0);
+                double left = fma(-given++, c->bound, 1);
+                c->a[i] = left > 4 * DBL_EPSILON ? fmin(left, c->bound) : 0;
             }
 }
 

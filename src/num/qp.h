@@ -3,9 +3,9 @@
  *
  *   minimise  1/2 a'Ga - q'a   over   sum a = 1,  0 <= a_i <= bound
  *
- * with G symmetric and positive semi-definite. lm_qp_simplex and lm_qp_sphere_run work in the
- * caller's memory: they allocate nothing, take no lock and call nothing that does, so that queries
- * may use them; each thread has its own scratch. */
+ * with G symmetric and positive semi-definite, and finite numbers. lm_qp_simplex and
+ * lm_qp_sphere_run work in the caller's memory: they allocate nothing, take no lock and call
+ * nothing that does, so that queries may use them; each thread has its own scratch. */
 #ifndef LIMN_NUM_QP_H
 #define LIMN_NUM_QP_H
 

@@ -7,6 +7,7 @@
 #include <math.h>
 
 enum { SUPPORT_FIRST = 256 };
+#define END 1e-10 /* of the bound: a weight so near an end is there, but for rounding */
 
 static double square_at(double s2, double gradient) {
     return fmax(s2 - 2 * gradient, 0);
@@ -19,9 +20,9 @@ static double radius(const double *a, const double *gradient, size_t n, double b
     for (size_t i = 0; i < n; i++) {
         double d2 = square_at(s2, gradient[i]);
         most = fmax(most, d2);
-        if (a[i] >= bound) {
+        if (a[i] >= bound * (1 - END)) {
             outer = fmin(outer, d2);
-        } else if (a[i] > 0) {
+        } else if (a[i] > bound * END) {
             sum += d2;
             free++;
         } else {
@@ -85,10 +86,12 @@ static bool go_on(void *user, double gap) {
     return w->status == LIMN_OK;
 }
 
+/* How much support there will be is not known: where the memory is too little, the run goes on from
+ * its weights in more. */
 limn_status lm_qp_sphere(limn_context *ctx, const lm_qp_gram *gram, double bound, double tolerance,
                          const char *stage, double *a, lm_qp_ball *ball) {
     watch w = {ctx, stage, LIMN_OK};
-    size_t support = SUPPORT_FIRST;
+    size_t support = SUPPORT_FIRST, iterations = 0, passes = 0;
     for (bool again = true; again;) {
         size_t bytes;
         lm_corral_task task = task_of(gram, bound, tolerance, support);
@@ -103,6 +106,10 @@ limn_status lm_qp_sphere(limn_context *ctx, const lm_qp_gram *gram, double bound
         lm_free(&ctx->mem, room);
         again = ball->qp.full && w.status == LIMN_OK;
         support *= 2;
+        iterations += ball->qp.iterations;
+        passes += ball->qp.passes;
     }
+    ball->qp.iterations = iterations;
+    ball->qp.passes = passes;
     return w.status;
 }

@@ -94,7 +94,8 @@ static void expect(const program *w, const answer *r, bool holds, const char *wh
 
 /* Whatever was asked for: feasible, and the numbers are those of a. */
 static void check_truth(const program *w, const answer *r) {
-    double sum = 0, noise = rounding(w);
+    long double sum = 0;
+    double noise = rounding(w);
     size_t support = 0;
     merit m = merit_of(w, r->a);
     for (size_t i = 0; i < w->n; i++) {
@@ -102,7 +103,7 @@ static void check_truth(const program *w, const answer *r) {
         sum += r->a[i];
         support += r->a[i] > 0;
     }
-    expect(w, r, fabs(sum - 1) <= 1e-14, "sum");
+    expect(w, r, fabsl(sum - 1) <= 1e-15L, "sum");
     expect(w, r, fabsl(r->qp.value - m.value) <= noise, "value of a");
     expect(w, r, fabsl(r->qp.gap - m.gap) <= noise, "gap of a");
     expect(w, r, r->qp.lower <= r->qp.value, "lower bound");
@@ -387,15 +388,19 @@ static long double distance_of(const program *w, const double *a, size_t i) {
     return sum;
 }
 
-static lm_qp_ball sphere_of(program *w, double bound, double *a) {
+static lm_qp_ball sphere_within(program *w, double bound, double tolerance, double *a) {
     lm_qp_ball ball;
     size_t bytes, support = w->n < w->p + 2 ? w->n : w->p + 2;
     lm_qp_gram gram = lm_qp_of_rows(&w->rows, w->diagonal);
     assert_true(lm_qp_sphere_scratch(w->n, support, &bytes));
     void *scratch = malloc(bytes);
-    lm_qp_sphere_run(&gram, bound, 1e-12, support, a, &ball, scratch);
+    lm_qp_sphere_run(&gram, bound, tolerance, support, a, &ball, scratch);
     free(scratch);
     return ball;
+}
+
+static lm_qp_ball sphere_of(program *w, double bound, double *a) {
+    return sphere_within(w, bound, 1e-12, a);
 }
 
 static void test_a_hard_sphere_holds_all_points_and_touches_its_support(void **state) {
@@ -418,6 +423,26 @@ static void test_a_hard_sphere_holds_all_points_and_touches_its_support(void **s
             assert_true(ball.s2 >= 0);
             program_free(&w);
         }
+}
+
+/* Also one that is far from the smallest. */
+static void test_a_hard_sphere_holds_all_points_at_any_tolerance(void **state) {
+    (void)state;
+    enum { N = 150 };
+    double looser = 0;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        program w = program_make(CLOUD_NORMAL, AIM_SPHERE, N, 30, 1, 1, seed);
+        double a[N];
+        lm_qp_ball best = sphere_of(&w, 1, a), ball = sphere_within(&w, 1, 0.05, a);
+        long double most = 0;
+        for (size_t i = 0; i < N; i++)
+            most = fmaxl(most, distance_of(&w, a, i));
+        assert_true(fabsl(ball.r2 - most) <= 1e-13L * w.top);
+        assert_true(ball.r2 >= best.r2 * (1 - 1e-12));
+        looser = fmax(looser, ball.r2 - best.r2);
+        program_free(&w);
+    }
+    assert_true(looser > 0);
 }
 
 static void test_a_soft_sphere_has_the_radius_of_its_free_points(void **state) {
@@ -475,6 +500,36 @@ static void test_without_free_points_the_radius_is_in_the_middle(void **state) {
     assert_true(a[0] == 1 && ball.r2 == 0 && fabs(ball.s2 - 9) <= 1e-14);
     ball = sphere_on_a_line((const double[]){3, 3, 3, 3}, 4, 0.3, a);
     assert_true(fabs(ball.r2) <= 1e-14);
+}
+
+/* Where 1/bound is a whole number there may be none free, and rounding must not look like one. */
+static void test_the_radius_lies_between_inner_and_outer_points(void **state) {
+    (void)state;
+    size_t none_free = 0;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        enum { N = 50 };
+        program w = program_make(CLOUD_NORMAL, AIM_SPHERE, N, 2, 1, 1, seed);
+        double a[N], bound = 1 / (double)(3 + seed % 30), sum = 0;
+        lm_qp_ball ball = sphere_of(&w, bound, a);
+        double inner = 0, outer = INFINITY;
+        size_t free = 0;
+        for (size_t i = 0; i < N; i++) {
+            double d2 = (double)distance_of(&w, a, i);
+            bool between = a[i] > 1e-8 * bound && a[i] < bound * (1 - 1e-8);
+            if (a[i] <= 1e-8 * bound)
+                inner = fmax(inner, d2);
+            else if (!between)
+                outer = fmin(outer, d2);
+            free += between;
+            sum += between ? d2 : 0;
+        }
+        double expected = free ? sum / (double)free : (inner + outer) / 2;
+        assert_true(fabs(ball.r2 - expected) <= 1e-9 * w.top);
+        assert_true(inner <= ball.r2 + 1e-9 * w.top && ball.r2 <= outer + 1e-9 * w.top);
+        none_free += free == 0;
+        program_free(&w);
+    }
+    assert_true(none_free > 0 && none_free < 60);
 }
 
 /* ---- training ---- */
@@ -710,8 +765,10 @@ int main(void) {
         cmocka_unit_test(test_too_little_support_is_told_and_does_no_harm),
         cmocka_unit_test(test_every_start_ends_at_the_same_value),
         cmocka_unit_test(test_a_hard_sphere_holds_all_points_and_touches_its_support),
+        cmocka_unit_test(test_a_hard_sphere_holds_all_points_at_any_tolerance),
         cmocka_unit_test(test_a_soft_sphere_has_the_radius_of_its_free_points),
         cmocka_unit_test(test_without_free_points_the_radius_is_in_the_middle),
+        cmocka_unit_test(test_the_radius_lies_between_inner_and_outer_points),
         cmocka_unit_test(test_training_finds_what_a_run_finds),
         cmocka_unit_test(test_training_makes_room_for_any_support),
         cmocka_unit_test(test_training_survives_every_failing_allocation),

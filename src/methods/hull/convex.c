@@ -260,7 +260,7 @@ static double look_kernel(const hull_model *m, const float *x, layout *l) {
 
 void hull_convex_measure(const hull_model *m, const float *x, bool prune, hull_found *found,
                          void *scratch) {
-    layout l;
+    layout l = {0};
     size_t bytes;
     double best = INFINITY, scale = 0, self = 0;
     place(m, scratch, &l, &bytes);

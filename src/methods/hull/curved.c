@@ -111,7 +111,7 @@ static hull_found measure_class(const hull_model *m, size_t c, double self, layo
 }
 
 void hull_curved_measure(const hull_model *m, const float *x, hull_found *found, void *scratch) {
-    layout l;
+    layout l = {0};
     size_t bytes;
     place(m, scratch, &l, &bytes);
     double self = hull_kernel_values(m, x, l.kernel, l.wide);

@@ -237,7 +237,7 @@ static size_t settle_row(const hull_model *m, const float *x, size_t i, layout *
 
 void hull_flat_measure(const hull_model *m, const float *x, size_t n, hull_found *found,
                        void *scratch) {
-    layout l;
+    layout l = {0};
     size_t bytes;
     place(m, n, scratch, &l, &bytes);
     for (size_t first = 0; first < n; first += l.group) {
@@ -332,7 +332,7 @@ static int32_t predict_by_head(const hull_model *m, const float *x, layout *l) {
 
 void hull_flat_predict(const hull_model *m, const float *x, size_t n, int32_t *classes,
                        void *scratch) {
-    layout l;
+    layout l = {0};
     size_t bytes;
     place(m, n, scratch, &l, &bytes);
     if (m->flat.axes && m->options.prune && n < BLOCK_FROM) {
@@ -356,7 +356,7 @@ void hull_flat_predict(const hull_model *m, const float *x, size_t n, int32_t *c
 void hull_flat_bounds(const hull_model *m, const float *x, double *bounds, double *centres,
                       void *scratch) {
     const hull_flat *f = &m->flat;
-    layout l;
+    layout l = {0};
     size_t bytes;
     place(m, 1, scratch, &l, &bytes);
     multiply(m, x, 1, &l);

@@ -326,14 +326,14 @@ static double measure(const hull_model *m, const float *x, size_t c, size_t excl
 
 void hull_local_grid(const hull_model *m, const float *x, size_t c, size_t exclude,
                      const double *grid, size_t count, double *d2, void *scratch) {
-    layout l;
+    layout l = {0};
     size_t bytes;
     place(m, scratch, &l, &bytes);
     measure(m, x, c, exclude, grid, count, d2, &l);
 }
 
 void hull_local_measure(const hull_model *m, const float *x, hull_found *found, void *scratch) {
-    layout l;
+    layout l = {0};
     size_t bytes;
     bool ridge_hull = m->options.kind == HULL_NRH;
     double grid = ridge_hull                         ? m->options.rho

@@ -6,20 +6,11 @@
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
 
-typedef double vecd __attribute__((vector_size(W * 4)));
 typedef double vecd_any __attribute__((vector_size(W * 4), aligned(8), may_alias));
-enum { D = W / 2, LANES = 4 };
+enum { LANES = 4 };
 
 INLINE vecd load(const double *p) {
     return *(const vecd_any *)p;
-}
-
-INLINE double total(vecd v) {
-    double sum = v[0];
-    UNROLL
-    for (int i = 1; i < D; i++)
-        sum += v[i];
-    return sum;
 }
 
 static double dot(const double *a, const double *b, size_t n) {
@@ -35,7 +26,7 @@ static double dot(const double *a, const double *b, size_t n) {
     double rest = 0;
     for (; i < n; i++)
         rest += a[i] * b[i];
-    return total((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest;
+    return d_total((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest;
 }
 
 static void axpy(double s, const double *x, double *y, size_t n) {
@@ -65,7 +56,7 @@ static void rows_times(const double *x, size_t n, size_t p, const double *v, dou
         }
         UNROLL
         for (int l = 0; l < LANES; l++)
-            out[i + (size_t)l] = total(sum[l]) + rest[l];
+            out[i + (size_t)l] = d_total(sum[l]) + rest[l];
     }
     for (; i < n; i++, x += p)
         out[i] = dot(x, v, p);
