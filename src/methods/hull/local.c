@@ -214,6 +214,7 @@ static double over_disk(const hull_model *m, size_t n, size_t rank, size_t p, la
     for (size_t i = 0; i < n; i++)
         memcpy(l->work + i * p, l->coord + i * rank, p * sizeof *l->work);
     lm_qp_rows rows = {.x = l->work, .n = n, .p = p, .room = l->room};
+    lm_qp_rows_diagonal(&rows, l->diagonal);
     lm_qp_gram gram = lm_qp_of_rows(&rows, l->diagonal);
     lm_qp_sphere_run(&gram, bound_of(m, n), HULL_SPHERE_GAP, n, l->a, &ball, l->qp);
     double rho = 0;
@@ -265,7 +266,9 @@ static void ridge(const hull_model *m, const patch *p, const double *grid, size_
 static double least_form(const patch *p, layout *l) {
     size_t n = p->n;
     lm_qp_result result;
-    lm_qp_gram gram = lm_qp_dense(l->gram, n, l->diagonal);
+    lm_qp_matrix matrix = {.cells = l->gram, .n = n};
+    lm_qp_matrix_diagonal(&matrix, l->diagonal);
+    lm_qp_gram gram = lm_qp_of_matrix(&matrix, l->diagonal);
     double largest = 0;
     memset(l->t, 0, n * sizeof *l->t);
     for (size_t i = 0; i < n; i++)
@@ -278,7 +281,9 @@ static double least_form(const patch *p, layout *l) {
 static double to_centre(const hull_model *m, const patch *p, layout *l) {
     size_t n = p->n;
     lm_qp_ball ball;
-    lm_qp_gram gram = lm_qp_dense(l->work, n, l->diagonal);
+    lm_qp_matrix matrix = {.cells = l->work, .n = n};
+    lm_qp_matrix_diagonal(&matrix, l->diagonal);
+    lm_qp_gram gram = lm_qp_of_matrix(&matrix, l->diagonal);
     lm_qp_sphere_run(&gram, bound_of(m, n), HULL_SPHERE_GAP, n, l->a, &ball, l->qp);
     double sum = 0;
     for (size_t i = 0; i < n; i++)

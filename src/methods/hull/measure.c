@@ -49,6 +49,7 @@ static limn_status ball_of_rows(limn_context *ctx, const hull_fit *fit, double b
         room && diagonal && ball->centre ? some_coordinates(ctx, fit, p, &z) : lm_fail_memory(ctx);
     if (status == LIMN_OK && p) {
         lm_qp_rows rows = {.x = z, .n = n, .p = p, .room = room};
+        lm_qp_rows_diagonal(&rows, diagonal);
         lm_qp_gram gram = lm_qp_of_rows(&rows, diagonal);
         status = lm_qp_sphere(ctx, &gram, bound, HULL_SPHERE_GAP, "training", ball->weight, &found);
         ball->radius = status == LIMN_OK ? sqrt(found.r2) : 0;
@@ -71,7 +72,9 @@ static limn_status ball_of_gram(limn_context *ctx, const hull_fit *fit, double b
     lm_qp_ball found;
     if (!diagonal)
         return lm_fail_memory(ctx);
-    lm_qp_gram gram = lm_qp_dense(fit->gram, fit->n, diagonal);
+    lm_qp_matrix matrix = {.cells = fit->gram, .n = fit->n};
+    lm_qp_matrix_diagonal(&matrix, diagonal);
+    lm_qp_gram gram = lm_qp_of_matrix(&matrix, diagonal);
     limn_status status =
         lm_qp_sphere(ctx, &gram, bound, HULL_SPHERE_GAP, "training", ball->weight, &found);
     if (status == LIMN_OK) {
@@ -226,9 +229,13 @@ static limn_status convex(limn_context *ctx, const hull_fit *fit, const block *b
         lm_qp_scratch(n, support, &bytes) ? lm_alloc_aligned(&ctx->mem, bytes, 1) : NULL;
     limn_status status = room && diagonal && q && a && scratch ? LIMN_OK : lm_fail_memory(ctx);
     lm_qp_rows rows = {.x = fit->coord, .n = n, .p = p, .room = room};
-    lm_qp_gram gram = {0};
-    if (status == LIMN_OK)
-        gram = fit->gram ? lm_qp_dense(fit->gram, n, diagonal) : lm_qp_of_rows(&rows, diagonal);
+    lm_qp_matrix matrix = {.cells = fit->gram, .n = n};
+    lm_qp_gram gram =
+        fit->gram ? lm_qp_of_matrix(&matrix, diagonal) : lm_qp_of_rows(&rows, diagonal);
+    if (status == LIMN_OK && fit->gram)
+        lm_qp_matrix_diagonal(&matrix, diagonal);
+    else if (status == LIMN_OK)
+        lm_qp_rows_diagonal(&rows, diagonal);
     for (size_t i = 0; i < b->count && status == LIMN_OK; i++) {
         lm_qp_result result;
         double square = fit->gram ? b->self[i] : b->w2[i];
