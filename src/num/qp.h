@@ -94,8 +94,8 @@ typedef struct lm_qp_ball {
 bool lm_qp_sphere_scratch(size_t n, size_t support_max, size_t *bytes);
 /* q = diag(G)/2; bound = 1/(nu n), at least 1/n (less is taken as 1/n); 1 or more: the hard sphere,
  * which holds all points. r2 is the d^2 of the points with 0 < a_i < bound (their mean), without
- * such the middle of the largest d^2 over a_i = 0 and the least over a_i = bound; of a hard sphere
- * the largest d^2; 0 for n = 1. */
+ * such the middle of the largest d^2 over a_i = 0 and the least over a_i = bound (the latter where
+ * no a_i is 0); of a hard sphere the largest d^2; 0 for n = 1. */
 void lm_qp_sphere_run(const lm_qp_gram *gram, double bound, double tolerance, size_t support_max,
                       double *a, lm_qp_ball *ball, void *scratch);
 /* The same for training: takes its memory from ctx, finds support_max by itself and tells progress
