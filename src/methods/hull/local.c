@@ -51,17 +51,17 @@ static bool take(size_t *offset, size_t count, size_t size, size_t *at) {
 }
 
 static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *bytes) {
-    size_t k = most_neighbors(m), at[17], offset = 0, qp, search, square, cells;
+    size_t k = most_neighbors(m), at[17], offset = 0, qp, sphere, search, square, cells;
     const size_t doubles[] = {0, 0, k, k, 0, 0, 0, 0, k, k, k, k, k, k, k};
-    if (!lm_qp_scratch(k, k, &qp) || !lm_nearest_scratch(1, k, &search) || !lm_mul(k, k, &square) ||
-        !lm_mul(k, m->d, &cells))
+    if (!lm_qp_scratch(k, k, &qp) || !lm_qp_sphere_scratch(k, k, &sphere) ||
+        !lm_nearest_scratch(1, k, &search) || !lm_mul(k, k, &square) || !lm_mul(k, m->d, &cells))
         return false;
     for (size_t i = 0; i < LM_COUNT(doubles); i++) {
         size_t count = i == 0 ? m->d : i == 1 ? cells : doubles[i] ? doubles[i] : square;
         if (!take(&offset, count, sizeof(double), &at[i]))
             return false;
     }
-    if (!take(&offset, qp, 1, &at[15]) || !take(&offset, search, 1, &at[16]))
+    if (!take(&offset, qp > sphere ? qp : sphere, 1, &at[15]) || !take(&offset, search, 1, &at[16]))
         return false;
     *bytes = offset;
     if (base) {
