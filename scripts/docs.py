@@ -29,16 +29,6 @@ def ask(limn, *words):
     return done.stdout
 
 
-def filled(text, limn):
-    """text with every marked part as the program says it."""
-
-    def fill(block):
-        name = [block["name"]] if block["name"] else []
-        return block[1] + ask(limn, "help", *name, "--as", "markdown") + block[3]
-
-    return BLOCK.sub(fill, text)
-
-
 def pages(pattern):
     """The text of each page below docs/ that the pattern names, by its path in the repository."""
     for path in sorted(glob.glob(os.path.join(ROOT, "docs", pattern), recursive=True)):
@@ -46,15 +36,36 @@ def pages(pattern):
             yield os.path.relpath(path, ROOT), file.read()
 
 
-def misplaced(limn):
-    """The methods whose table does not stand once in docs/methods (one page may describe several
-    methods), and the page of commands when it lacks its part."""
-    places = {method["name"]: [] for method in json.loads(ask(limn, "methods", "--json"))["methods"]}
+def tables():
+    """The pages of docs/methods on which the table of each method stands, as often as it does."""
+    places = {}
     for page, text in pages("methods/*.md"):
         for block in BLOCK.finditer(text):
-            if block["name"] in places:
-                places[block["name"]].append(page)
-    for name, found in places.items():
+            if block["name"]:
+                places.setdefault(block["name"], []).append(page)
+    return places
+
+
+def filled(text, limn, places):
+    """text with every marked part as the program says it; links to methods go where their tables are."""
+
+    def link(match):
+        page = places.get(match[1], [f"docs/methods/{match[1]}.md"])[0]
+        return f"(methods/{os.path.basename(page)})"
+
+    def fill(block):
+        name = [block["name"]] if block["name"] else []
+        said = ask(limn, "help", *name, "--as", "markdown")
+        return block[1] + re.sub(r"\(methods/([\w-]+)\.md\)", link, said) + block[3]
+
+    return BLOCK.sub(fill, text)
+
+
+def misplaced(limn, places):
+    """The methods whose table does not stand once in docs/methods (one page may describe several
+    methods), and the page of commands when it lacks its part."""
+    for method in json.loads(ask(limn, "methods", "--json"))["methods"]:
+        name, found = method["name"], places.get(method["name"], [])
         marker = f"<!-- params: {name} --> ... <!-- end -->"
         if not found:
             yield f"docs/methods: no page has the parameters of {name}: {marker} is missing"
@@ -72,9 +83,10 @@ def main():
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     limn = os.path.abspath(args.limn)
-    wrong = list(misplaced(limn))
+    places = tables()
+    wrong = list(misplaced(limn, places))
     for page, old in pages("**/*.md"):
-        new = filled(old, limn)
+        new = filled(old, limn, places)
         if new == old:
             continue
         if args.check:

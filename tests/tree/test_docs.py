@@ -43,6 +43,15 @@ def test_there_are_examples():
     assert blocks("README.md") and blocks("docs/methods/knn.md")
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_links_of_the_page_lead_somewhere(page):
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+        links = re.findall(r"\]\(([^()\s#]+)(?:#[^()\s]*)?\)", file.read())
+    lost = [link for link in links if "://" not in link
+            and not os.path.exists(os.path.join(ROOT, os.path.dirname(page), link))]
+    assert not lost
+
+
 def docs(root, *options):
     return subprocess.run([sys.executable, os.path.join(root, "scripts", "docs.py"), BINARY,
                            *options], text=True, capture_output=True)
@@ -86,7 +95,10 @@ def test_a_table_may_stand_on_any_page_of_the_methods(copy):
     (methods / "discriminants.md").write_text((methods / "lda.md").read_text())
     (methods / "lda.md").unlink()
     done = docs(copy, "--check")
-    assert done.returncode == 0, done.stdout
+    assert done.returncode == 1 and "(methods/discriminants.md)" in done.stdout  # the list of methods
+    assert docs(copy).returncode == 0
+    assert "[`lda`](methods/discriminants.md)" in (copy / "docs" / "commands.md").read_text()
+    assert docs(copy, "--check").returncode == 0
 
 
 def test_a_table_that_stands_twice_is_found(copy):
@@ -94,8 +106,8 @@ def test_a_table_that_stands_twice_is_found(copy):
     (methods / "discriminants.md").write_text((methods / "lda.md").read_text())
     done = docs(copy, "--check")
     assert done.returncode == 1
-    assert done.stdout == ("docs/methods/discriminants.md, docs/methods/lda.md: <!-- params: lda --> ... "
-                           "<!-- end --> stands 2 times, once is enough\n")
+    assert ("docs/methods/discriminants.md, docs/methods/lda.md: <!-- params: lda --> ... <!-- end --> "
+            "stands 2 times, once is enough\n") in done.stdout
 
 
 def test_the_page_of_commands_must_have_its_part(copy):
