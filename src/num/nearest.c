@@ -95,11 +95,11 @@ static bool place(size_t rows, size_t k, unsigned char *base, layout *out, size_
         index = BATCH_FLOATS / BATCH_FROM; /* one query's part of a block */
     }
     if (!candidate_capacity(k, &capacity) || !group_candidates(rows, capacity, &items) ||
-        !lm_place(&offset, rows, sizeof(search), &at[0]) ||
-        !lm_place(&offset, rows, sizeof(lm_nearest_found), &at[1]) ||
-        !lm_place(&offset, items, sizeof(lm_ranked), &at[2]) ||
-        !lm_place(&offset, values, sizeof(float), &at[3]) ||
-        !lm_place(&offset, index, sizeof(uint32_t), &at[4]))
+        !lm_lay_out(&offset, rows, sizeof(search), &at[0]) ||
+        !lm_lay_out(&offset, rows, sizeof(lm_nearest_found), &at[1]) ||
+        !lm_lay_out(&offset, items, sizeof(lm_ranked), &at[2]) ||
+        !lm_lay_out(&offset, values, sizeof(float), &at[3]) ||
+        !lm_lay_out(&offset, index, sizeof(uint32_t), &at[4]))
         return false;
     *bytes = offset;
     if (base)

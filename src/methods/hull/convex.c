@@ -40,19 +40,19 @@ static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *b
     size_t at[14], offset = 0, qp = 0, flat = 0;
     if (!lm_qp_scratch(most, support_of(m), &qp) ||
         (!m->options.kernel_space && !hull_flat_scratch(m, 1, &flat)) ||
-        !lm_place(&offset, m->d, sizeof(double), &at[0]) ||
-        !lm_place(&offset, places, sizeof(double), &at[1]) ||
-        !lm_place(&offset, places, sizeof(double), &at[2]) ||
-        !lm_place(&offset, most, sizeof(double), &at[3]) ||
-        !lm_place(&offset, most, sizeof(double), &at[4]) ||
-        !lm_place(&offset, most, sizeof(double), &at[5]) ||
-        !lm_place(&offset, k, sizeof(double), &at[6]) ||
-        !lm_place(&offset, k, sizeof(double), &at[7]) ||
-        !lm_place(&offset, k, sizeof(double), &at[8]) ||
-        !lm_place(&offset, k, sizeof(size_t), &at[9]) ||
-        !lm_place(&offset, k, sizeof(uint32_t), &at[10]) ||
-        !lm_place(&offset, places, sizeof(float), &at[11]) || !lm_place(&offset, qp, 1, &at[12]) ||
-        !lm_place(&offset, flat, 1, &at[13]))
+        !lm_lay_out(&offset, m->d, sizeof(double), &at[0]) ||
+        !lm_lay_out(&offset, places, sizeof(double), &at[1]) ||
+        !lm_lay_out(&offset, places, sizeof(double), &at[2]) ||
+        !lm_lay_out(&offset, most, sizeof(double), &at[3]) ||
+        !lm_lay_out(&offset, most, sizeof(double), &at[4]) ||
+        !lm_lay_out(&offset, most, sizeof(double), &at[5]) ||
+        !lm_lay_out(&offset, k, sizeof(double), &at[6]) ||
+        !lm_lay_out(&offset, k, sizeof(double), &at[7]) ||
+        !lm_lay_out(&offset, k, sizeof(double), &at[8]) ||
+        !lm_lay_out(&offset, k, sizeof(size_t), &at[9]) ||
+        !lm_lay_out(&offset, k, sizeof(uint32_t), &at[10]) ||
+        !lm_lay_out(&offset, places, sizeof(float), &at[11]) ||
+        !lm_lay_out(&offset, qp, 1, &at[12]) || !lm_lay_out(&offset, flat, 1, &at[13]))
         return false;
     *bytes = offset;
     if (base)

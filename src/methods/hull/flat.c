@@ -57,15 +57,15 @@ static bool place(const hull_model *m, size_t rows, unsigned char *base, layout 
     size_t group = MOST_PRODUCTS / (places + means);
     group = group < 1 ? 1 : group < rows ? group : rows;
     size_t axes = (m->flat.axes + LM_PANEL - 1) / LM_PANEL * LM_PANEL;
-    if (!lm_place(&offset, group * m->d, sizeof(float), &at[0]) ||
-        !lm_place(&offset, group * (places ? places : 1), sizeof(float), &at[1]) ||
-        !lm_place(&offset, group * means, sizeof(float), &at[2]) ||
-        !lm_place(&offset, axes ? axes + places + means : 0, sizeof(float), &at[3]) ||
-        !lm_place(&offset, m->classes, sizeof(guess), &at[4]) ||
-        !lm_place(&offset, m->classes, sizeof(double), &at[5]) ||
-        !lm_place(&offset, m->classes, sizeof(uint32_t), &at[6]) ||
-        !lm_place(&offset, m->d + 2 * m->most_places, sizeof(double), &at[7]) ||
-        !lm_place(&offset, m->classes, sizeof(hull_found), &at[8]))
+    if (!lm_lay_out(&offset, group * m->d, sizeof(float), &at[0]) ||
+        !lm_lay_out(&offset, group * (places ? places : 1), sizeof(float), &at[1]) ||
+        !lm_lay_out(&offset, group * means, sizeof(float), &at[2]) ||
+        !lm_lay_out(&offset, axes ? axes + places + means : 0, sizeof(float), &at[3]) ||
+        !lm_lay_out(&offset, m->classes, sizeof(guess), &at[4]) ||
+        !lm_lay_out(&offset, m->classes, sizeof(double), &at[5]) ||
+        !lm_lay_out(&offset, m->classes, sizeof(uint32_t), &at[6]) ||
+        !lm_lay_out(&offset, m->d + 2 * m->most_places, sizeof(double), &at[7]) ||
+        !lm_lay_out(&offset, m->classes, sizeof(hull_found), &at[8]))
         return false;
     *bytes = offset;
     if (base)

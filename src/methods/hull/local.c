@@ -51,11 +51,11 @@ static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *b
         return false;
     for (size_t i = 0; i < LM_COUNT(doubles); i++) {
         size_t count = i == 0 ? m->d : i == 1 ? cells : doubles[i] ? doubles[i] : square;
-        if (!lm_place(&offset, count, sizeof(double), &at[i]))
+        if (!lm_lay_out(&offset, count, sizeof(double), &at[i]))
             return false;
     }
-    if (!lm_place(&offset, qp > sphere ? qp : sphere, 1, &at[15]) ||
-        !lm_place(&offset, search, 1, &at[16]))
+    if (!lm_lay_out(&offset, qp > sphere ? qp : sphere, 1, &at[15]) ||
+        !lm_lay_out(&offset, search, 1, &at[16]))
         return false;
     *bytes = offset;
     if (base) {
