@@ -165,7 +165,7 @@ def check():
         replay(asan)
     if tsan:
         say("concurrent prediction under ThreadSanitizer")
-        for name in ("test_concurrent", "test_parallel", "test_team", "test_work"):
+        for name in ("test_concurrent", "test_parallel", "test_work"):
             cmocka(os.path.join(tsan, "tests", name), {"TSAN_OPTIONS": "halt_on_error=1"})
     if gcc:
         env = {"LIMN_BIN": os.path.join(gcc, "limn"), "LIMN_BUILD": gcc}
