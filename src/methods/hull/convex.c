@@ -30,13 +30,6 @@ typedef struct layout {
     void *qp, *flat;
 } layout;
 
-static bool take(size_t *offset, size_t count, size_t size, size_t *at) {
-    size_t bytes;
-    *at = *offset;
-    return lm_mul(count, size, &bytes) && lm_add(bytes, 63, &bytes) &&
-           lm_add(*offset, bytes / 64 * 64, offset);
-}
-
 static size_t support_of(const hull_model *m) {
     size_t most = m->most_samples;
     return m->options.kernel_space || most < m->d + 2 ? most : m->d + 2;
@@ -47,16 +40,19 @@ static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *b
     size_t at[14], offset = 0, qp = 0, flat = 0;
     if (!lm_qp_scratch(most, support_of(m), &qp) ||
         (!m->options.kernel_space && !hull_flat_scratch(m, 1, &flat)) ||
-        !take(&offset, m->d, sizeof(double), &at[0]) ||
-        !take(&offset, places, sizeof(double), &at[1]) ||
-        !take(&offset, places, sizeof(double), &at[2]) ||
-        !take(&offset, most, sizeof(double), &at[3]) ||
-        !take(&offset, most, sizeof(double), &at[4]) ||
-        !take(&offset, most, sizeof(double), &at[5]) || !take(&offset, k, sizeof(double), &at[6]) ||
-        !take(&offset, k, sizeof(double), &at[7]) || !take(&offset, k, sizeof(double), &at[8]) ||
-        !take(&offset, k, sizeof(size_t), &at[9]) || !take(&offset, k, sizeof(uint32_t), &at[10]) ||
-        !take(&offset, places, sizeof(float), &at[11]) || !take(&offset, qp, 1, &at[12]) ||
-        !take(&offset, flat, 1, &at[13]))
+        !lm_lay_out(&offset, m->d, sizeof(double), &at[0]) ||
+        !lm_lay_out(&offset, places, sizeof(double), &at[1]) ||
+        !lm_lay_out(&offset, places, sizeof(double), &at[2]) ||
+        !lm_lay_out(&offset, most, sizeof(double), &at[3]) ||
+        !lm_lay_out(&offset, most, sizeof(double), &at[4]) ||
+        !lm_lay_out(&offset, most, sizeof(double), &at[5]) ||
+        !lm_lay_out(&offset, k, sizeof(double), &at[6]) ||
+        !lm_lay_out(&offset, k, sizeof(double), &at[7]) ||
+        !lm_lay_out(&offset, k, sizeof(double), &at[8]) ||
+        !lm_lay_out(&offset, k, sizeof(size_t), &at[9]) ||
+        !lm_lay_out(&offset, k, sizeof(uint32_t), &at[10]) ||
+        !lm_lay_out(&offset, places, sizeof(float), &at[11]) ||
+        !lm_lay_out(&offset, qp, 1, &at[12]) || !lm_lay_out(&offset, flat, 1, &at[13]))
         return false;
     *bytes = offset;
     if (base)

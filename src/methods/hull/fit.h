@@ -32,6 +32,9 @@ typedef struct hull_fit {
     double constant;  /* kernel: mean of them */
 } hull_fit;
 
+/* Memory for a x b doubles, at least one; NULL when there is none. */
+double *hull_doubles(limn_context *ctx, size_t a, size_t b);
+
 /* most: directions wanted. On failure fit is empty. */
 limn_status hull_fit_make(limn_context *ctx, const hull_space *space, const uint32_t *rows,
                           size_t n, size_t most, hull_fit *fit);

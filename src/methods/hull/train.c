@@ -104,6 +104,18 @@ static void warn_of_points(limn_context *ctx, const lm_train_set *set, const hul
                 single == 1 ? "its set is" : "each such set is");
 }
 
+/* Eigenvalues of n x n matrices take n^3 steps. */
+enum { DEAR_CLASS = 4000 };
+
+static void warn_of_cost(limn_context *ctx, const hull_model *m, size_t largest,
+                         const char *method) {
+    if (m->options.kernel_space && !m->options.neighbors && largest > DEAR_CLASS)
+        lm_warn(ctx,
+                "%s: a class has %zu rows, and a kernel takes %.1f GB and a time that grows with "
+                "their cube; --subsample or -p neighbors=N make it fast",
+                method, largest, (double)largest * (double)largest * 1.6e-8);
+}
+
 /* ---- gamma ---- */
 
 enum { PAIRS_MAX = 20000 };
@@ -250,6 +262,7 @@ static limn_status train_global(limn_context *ctx, const lm_train_set *set,
     hull_fit *fits = lm_alloc_zero(&ctx->mem, set->classes, sizeof *fits);
     if (!fits)
         return lm_fail_memory(ctx);
+    warn_of_cost(ctx, m, largest_group(groups, set->classes), method);
     fitting f = {&space, groups,
                  hull_most_dim(&options, set->d, largest_group(groups, set->classes)), fits};
     limn_status status = lm_work(ctx, "fitting", set->classes, fit_class, &f);
