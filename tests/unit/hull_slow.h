@@ -30,6 +30,7 @@ typedef struct slow_answer {
     double d2;
     double mean;  /* squared distance from the mean */
     double scale; /* the largest squared distance of a sample: what rounding is measured by */
+    double norm;  /* with a kernel the largest k(x, x): digits of it are all that there are */
     double gap;   /* nch: how much too large d2/2 may be, certified */
     bool unclear;
 } slow_answer;
@@ -603,16 +604,22 @@ static inline slow_answer slow_distance(const slow_set *set, const float *x, siz
             out.scale = fmax(out.scale, slow_square(p.at + i * p.d, p.d));
     } else {
         h = slow_hull_by_kernel(&set->kernel, x, n, d, query, &p.largest);
-        out.scale = 4;
     }
     size_t dim = slow_dim(set, &h, p.largest, &out.unclear);
+    if (set->curved)
+        out.norm =
+            fmax(p.largest * p.largest, fabs((double)slow_kernel(&set->kernel, query, query, d)));
     out.mean = h.w2;
     out.d2 = set->kind == HULL_NAH   ? h.rest[dim]
              : set->kind == HULL_NHD ? slow_disk(set, &h, dim)
              : set->kind == HULL_NRH ? slow_ridge(set, &h, dim, d)
                                      : slow_point(set, &h, &out.gap);
+    if (!slow_positive(set)) /* t = v'b / s */
+        out.scale = 4 + (dim ? out.d2 * 1e-4 / (h.s[dim - 1] * h.s[dim - 1]) : 0);
     if (set->kind == HULL_NRH || set->kind == HULL_NSC || set->kind == HULL_NCH)
         out.unclear = false; /* a direction more or less changes next to nothing */
+    if (out.norm * 1e-16 > 1e-11 * out.scale && out.scale > 0)
+        out.unclear = true; /* differences of kernel values say little */
     slow_hull_free(&h);
     free(p.at);
     free(near);

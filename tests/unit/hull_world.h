@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+enum { WORLD_QUERIES = 8 };
+
 static const char *const kind_names[] = {"nah", "nhd", "nch", "nsc", "nrh"};
 
 /* Those of support.h, and some more. */
@@ -126,17 +128,18 @@ static inline float *class_rows(const limn_data *data, size_t c, size_t *count) 
 
 /* ---- tolerances ---- */
 
-/* How far a squared distance may be from the slow one, all in shares of slow_answer.scale:
- *  - what floats are trusted for: linear, global, not nch: 1e-3 of the value itself;
- *  - rounding: 1e-12 of the scale, and of the norms in feature space;
- *  - the programs' gaps: 1e-12 (nch), 1e-10 (spheres): these move a sphere by up to 1e-5 of its
- *    size, and so a distance from it. */
+/* How far a squared distance may be from the slow one:
+ *  - floats, where they are trusted (linear, global, not nch): 1e-3 of the value, which is what the
+ *    methods promise, and 1e-5 of the squared size of the class and the query;
+ *  - rounding: 1e-10 of that size, 1e-12 (nch 1e-11) of the norms in feature space;
+ *  - the centre of a sphere: 1e-6 of its size (its program's gap of 1e-10 allows 1e-5). */
 static inline double tolerance_of(const slow_set *s, const slow_answer *a, double noise) {
     bool flat = !s->curved && !s->neighbors && s->kind != HULL_NCH;
     bool sphere = s->kind == HULL_NHD || s->kind == HULL_NSC;
-    double off = sphere ? 2e-5 : 0;
-    return (flat ? 1e-3 * a->d2 : 0) + 1e-10 * a->scale + noise + 2 * a->gap +
-           2 * off * sqrt(a->d2 * a->scale) + off * off * a->scale;
+    double off = sphere ? 1e-6 : 0;
+    noise += (s->kind == HULL_NCH ? 1e-11 : 1e-12) * a->norm;
+    return (flat ? fmin(1e-3 * a->d2, 1e-5 * a->scale) : 0) + 1e-10 * a->scale + noise +
+           2 * a->gap + 2 * off * sqrt(a->d2 * a->scale) + off * off * a->scale;
 }
 
 typedef struct tally {
@@ -194,6 +197,42 @@ static inline void hull_compare(limn_context *ctx, const limn_data *data, const 
     free(classes);
     free(distances);
     free(slow);
+}
+
+/* Settings on data of all shapes. needs_room: hulls may fill the space, which is refused. noise: in
+ * shares of what rounding is measured by. */
+static inline void compare_all(const slow_set *sets, size_t count, bool needs_room, double noise) {
+    tally sums = {0};
+    for (int of = 0; of < WORLD_COUNT; of++) {
+        limn_context *ctx = make_context(NULL, 1, 5);
+        limn_data *data = world_data(ctx, of, 11);
+        float *x = make_queries(data, WORLD_QUERIES, 3);
+        for (size_t i = 0; i < count; i++) {
+            const slow_set *s = &sets[i];
+            limn_model *model = NULL;
+            limn_status status = hull_train_set(ctx, data, s, NULL, &model);
+            if (status != LIMN_OK) {
+                bool fills = needs_room && strstr(limn_error(ctx), "fill");
+                bool large = s->curved && of == SHAPE_HUGE && strstr(limn_error(ctx), "too large");
+                if (!fills && !large)
+                    fail_msg("%s: %s", world_name(of), limn_error(ctx));
+                continue;
+            }
+            char where[80];
+            snprintf(where, sizeof where, "%s, setting %zu", world_name(of), i);
+            hull_compare(ctx, data, s, model, x, WORLD_QUERIES, noise, where, &sums);
+            limn_model_free(model);
+        }
+        free(x);
+        limn_data_free(data);
+        limn_context_free(ctx);
+    }
+    if (sums.unclear * 6 > sums.compared || sums.classes * 8 < sums.compared)
+        fail_msg("compared %zu distances and %zu classes, %zu unclear", sums.compared, sums.classes,
+                 sums.unclear);
+    if (getenv("HULL_VERBOSE"))
+        print_message("compared %zu, classes %zu, unclear %zu, worst %g\n", sums.compared,
+                      sums.classes, sums.unclear, sums.worst);
 }
 
 #endif
