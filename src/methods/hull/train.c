@@ -39,6 +39,12 @@ static double default_cut(const hull_options *o) {
     return o->kernel_space && hull && o->dim_rule == HULL_DIM_AUTO ? 0.03 : 1e-6;
 }
 
+/* Whether the feature space is one where spheres bound what is in them. */
+static bool is_euclidean(const hull_options *o) {
+    lm_kernel_type type = o->kernel.type;
+    return type == LM_LINEAR || type == LM_RBF || (type == LM_POLYNOMIAL && o->kernel.coef0 >= 0);
+}
+
 limn_status hull_configure(limn_context *ctx, const lm_params *params, hull_options *o) {
     static const lm_kernel_type kernels[] = {LM_LINEAR, LM_RBF, LM_POLYNOMIAL, LM_SIGMOID};
     (void)ctx;
@@ -57,7 +63,8 @@ limn_status hull_configure(limn_context *ctx, const lm_params *params, hull_opti
     o->rho = lm_param_real(params, "rho");
     o->neighbors = (size_t)lm_param_int(params, "neighbors");
     o->reject = lm_param_real(params, "reject");
-    o->prune = lm_param_exists(params, "prune") && lm_param_choice(params, "prune") == 0;
+    bool asked = lm_param_exists(params, "prune") && lm_param_choice(params, "prune") == 0;
+    o->prune = asked && is_euclidean(o);
     return LIMN_OK;
 }
 
@@ -355,5 +362,6 @@ void hull_destroy(const limn_allocator *mem, void *opaque) {
     lm_free(mem, m->flat.mean_norm);
     lm_free(mem, m->near);
     lm_free(mem, m->square);
+    lm_free(mem, m->noise);
     lm_free(mem, m);
 }
