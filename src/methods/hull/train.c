@@ -288,10 +288,27 @@ static limn_status train_global(limn_context *ctx, const lm_train_set *set,
     return status == LIMN_OK ? hull_prepare(ctx, m) : status;
 }
 
+/* No value of two rows is above that of the longest with itself. */
+static limn_status check_kernel(limn_context *ctx, const lm_train_set *set, const hull_options *o) {
+    double most = 0;
+    if (o->kernel.type != LM_POLYNOMIAL)
+        return LIMN_OK;
+    for (size_t i = 0; i < set->n; i++) {
+        double square = 0;
+        for (size_t j = 0; j < set->d; j++)
+            square += (double)set->x[i * set->d + j] * (double)set->x[i * set->d + j];
+        most = fmax(most, square);
+    }
+    most = pow(o->kernel.gamma * most + fabs(o->kernel.coef0), o->kernel.degree);
+    return most < HULL_KERNEL_MOST ? LIMN_OK : hull_refuse_kernel(ctx);
+}
+
 static limn_status train_local(limn_context *ctx, const lm_train_set *set,
                                const hull_groups *groups, hull_model *m) {
     count_samples(m, groups);
-    limn_status status = hull_take_parts(ctx, m);
+    limn_status status = check_kernel(ctx, set, &m->options);
+    if (status == LIMN_OK)
+        status = hull_take_parts(ctx, m);
     if (status == LIMN_OK)
         status = hull_pack_samples(ctx, set, groups, m);
     if (status == LIMN_OK)
