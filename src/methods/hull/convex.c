@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A truncated hull or a soft sphere would not contain the samples; rounding might cost this. */
+/* What rounding might cost. */
 #define SAFETY 1e-9
 
 typedef struct layout {
@@ -75,6 +75,17 @@ static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *b
 
 bool hull_convex_scratch(const hull_model *m, size_t *bytes) {
     return place(m, NULL, NULL, bytes);
+}
+
+limn_status hull_convex_prepare(limn_context *ctx, hull_model *m) {
+    m->noise = lm_alloc_zero(&ctx->mem, m->classes, sizeof *m->noise);
+    if (!m->noise)
+        return lm_fail_memory(ctx);
+    for (size_t c = 0; c < m->classes; c++)
+        for (size_t i = 0; i < m->count[c]; i++)
+            m->noise[c] = fmax(
+                m->noise[c], 4 * HULL_GAP * m->convex.diagonal[(size_t)m->first[c] * LM_PANEL + i]);
+    return LIMN_OK;
 }
 
 /* ---- the matrix of a class ---- */
@@ -213,7 +224,7 @@ static double solve(const hull_model *m, size_t c, const float *x, double self, 
     if (result.abandoned)
         return INFINITY;
     double d2 = square + 2 * result.value;
-    return d2 > m->noise ? d2 : 0;
+    return d2 > m->noise[c] ? d2 : 0;
 }
 
 /* ---- bounds ---- */
@@ -258,7 +269,7 @@ void hull_convex_measure(const hull_model *m, const float *x, bool prune, hull_f
                          void *scratch) {
     layout l = {0};
     size_t bytes;
-    double best = INFINITY, scale = 0, self = 0;
+    double best = INFINITY, scale = 0, noise = 0, self = 0;
     place(m, scratch, &l, &bytes);
     if (m->options.kernel_space)
         self = look_kernel(m, x, &l);
@@ -266,13 +277,14 @@ void hull_convex_measure(const hull_model *m, const float *x, bool prune, hull_f
         look_linear(m, x, &l);
     for (size_t c = 0; c < m->classes; c++) {
         scale = fmax(scale, l.centre[c]);
+        noise = fmax(noise, m->noise[c]);
         best = prune ? fmin(best, l.above[c]) : INFINITY;
         size_t at = c;
         for (; at > 0 && l.above[c] < l.above[l.order[at - 1]]; at--)
             l.order[at] = l.order[at - 1];
         l.order[at] = (uint32_t)c;
     }
-    double equal = 4 * HULL_TIE * scale + 2 * m->noise;
+    double equal = 4 * HULL_TIE * scale + 2 * noise;
     for (size_t i = 0; i < m->classes; i++) {
         size_t c = l.order[i];
         double limit = best + equal;

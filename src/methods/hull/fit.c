@@ -290,6 +290,12 @@ static limn_status find_vectors(limn_context *ctx, hull_fit *fit, double *gram, 
     return status;
 }
 
+limn_status hull_refuse_kernel(limn_context *ctx) {
+    return lm_fail(ctx, LIMN_E_DATA,
+                   "the kernel's values are too large; scale the features (--scale zscore) or "
+                   "lower gamma, coef0 or degree");
+}
+
 static limn_status fit_kernel(limn_context *ctx, hull_fit *fit, size_t most) {
     size_t n = fit->n;
     double *gram = hull_doubles(ctx, n, n);
@@ -302,10 +308,8 @@ static limn_status fit_kernel(limn_context *ctx, hull_fit *fit, size_t most) {
     for (size_t i = 0; i < n && status == LIMN_OK; i++) {
         fit->diagonal[i] = gram[i * n + i];
         for (size_t j = 0; j < n && status == LIMN_OK; j++)
-            if (!(fabs(gram[i * n + j]) < 1e150))
-                status = lm_fail(ctx, LIMN_E_DATA,
-                                 "the kernel's values are too large; scale the features "
-                                 "(--scale zscore) or lower gamma, coef0 or degree");
+            if (!(fabs(gram[i * n + j]) < HULL_KERNEL_MOST))
+                status = hull_refuse_kernel(ctx);
     }
     if (status == LIMN_OK && !needs_directions(fit)) {
         fit->gram = gram;

@@ -60,6 +60,10 @@ void hull_ball_free(const limn_allocator *mem, hull_ball *ball);
 limn_status hull_kernel_block(limn_context *ctx, const hull_fit *fit, const uint32_t *rows,
                               size_t count, double *out, double *self);
 
+/* Kernel values up to here can be squared; what is said of larger ones. */
+#define HULL_KERNEL_MOST 1e150
+limn_status hull_refuse_kernel(limn_context *ctx);
+
 /* lambda / rho of nrh. */
 double hull_fit_ridge(const hull_fit *fit);
 

@@ -345,7 +345,8 @@ void hull_flat_predict(const hull_model *m, const float *x, size_t n, int32_t *c
 }
 
 /* With s the centre of the hard sphere, which lies in the hull, in the place of the mean: the hull
- * is at e^2 = |x - s|^2 - |t|^2, the disk's centre at |t|. Without directions the sphere is all. */
+ * is at e^2 = |x - s|^2 - |t|^2, the disk's centre at |t|. Samples may lie beside the directions
+ * that were kept, by the slack. Without directions the sphere is all. */
 void hull_flat_bounds(const hull_model *m, const float *x, double *bounds, double *centres,
                       void *scratch) {
     const hull_flat *f = &m->flat;
@@ -361,7 +362,8 @@ void hull_flat_bounds(const hull_model *m, const float *x, double *bounds, doubl
         double error = g.error + g.error, over = 0;
         if (rho2 > error)
             over = sqrt(rho2 - error) * (1 - 1e-9) - f->radius[c] * (1 + 1e-9);
-        bounds[c] = (e2 > g.error ? e2 - g.error : 0) + (over > 0 ? over * over : 0);
+        double e = e2 > g.error ? sqrt(e2 - g.error) * (1 - 1e-9) - f->slack[c] : 0;
+        bounds[c] = (e > 0 ? e * e : 0) + (over > 0 ? over * over : 0);
         centres[c] = 0;
         for (size_t j = 0; j < m->d; j++) {
             double w = (double)x[j] - f->mean[c * m->d + j];

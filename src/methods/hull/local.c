@@ -113,10 +113,13 @@ static void gather(const hull_model *m, size_t c, const float *x, lm_nearest_fou
     for (size_t i = 0; i < found.count; i++) {
         size_t row = (size_t)found.items[i].row;
         const float *sample = pack->data + row / LM_PANEL * LM_PANEL * m->d + row % LM_PANEL;
-        double *y = l->y + i * m->d;
-        for (size_t j = 0; j < m->d; j++)
-            y[j] = (double)sample[j * LM_PANEL] - (m->options.kernel_space ? 0 : l->wide[j]);
-        l->self[i] = (double)m->near[c].norms[row];
+        double *y = l->y + i * m->d, square = 0;
+        for (size_t j = 0; j < m->d; j++) {
+            double value = (double)sample[j * LM_PANEL];
+            y[j] = value - (m->options.kernel_space ? 0 : l->wide[j]);
+            square += value * value;
+        }
+        l->self[i] = square; /* norms, being floats, may be infinite */
     }
 }
 
