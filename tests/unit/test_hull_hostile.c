@@ -65,7 +65,17 @@ static void assert_answers(limn_context *ctx, const limn_model *model, const flo
     for (size_t i = 0; i < n; i++)
         assert_in_range(classes[i] + 1, 0, k);
     assert_int_equal(limn_predict_proba(p, x, n, numbers), LIMN_OK);
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t c = 0; c < k; c++)
+            sum += numbers[i * k + c];
+        if (!(fabs(sum - 1) < 1e-9))
+            fail_msg("%s: probabilities sum to %g", model->method->info.name, sum);
+    }
     assert_int_equal(limn_predict_scores(p, x, n, numbers), LIMN_OK);
+    for (size_t i = 0; i < n * k; i++)
+        if (!(numbers[i] >= 0))
+            fail_msg("%s: a distance of %g", model->method->info.name, numbers[i]);
     limn_predictor_free(p);
     free(classes);
     free(numbers);
