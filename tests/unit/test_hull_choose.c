@@ -355,6 +355,38 @@ static void test_probabilities_are_the_softmax_of_squared_distances(void **state
             }
 }
 
+/* Far along the directions of parallel lines distances count as equal, however sharp beta is. */
+static void test_probabilities_sum_to_one_where_distances_are_equal(void **state) {
+    (void)state;
+    static const float x[] = {-1, 0, 0, 0, 0, 0, 1, 0, 0, -1, 1, 0, 0, 1, 0, 1, 1, 0};
+    static const double y[] = {0, 0, 0, 1, 1, 1};
+    static const slow_set sets[] = {
+        {.kind = HULL_NAH, .rule = HULL_DIM_GIVEN, .dim = 1, .cut = 1e-6},
+        {.kind = HULL_NAH, .rule = HULL_DIM_GIVEN, .dim = 1, .cut = 1e-6, .neighbors = 3}};
+    limn_context *ctx = make_context(NULL, 1, 3);
+    limn_data *data = NULL;
+    assert_int_equal(limn_data_from_values(ctx, LIMN_CLASSIFY, x, 6, 3, y, &data), LIMN_OK);
+    for (size_t i = 0; i < LM_COUNT(sets); i++) {
+        limn_model *model = hull_trained(ctx, data, &sets[i], NULL);
+        limn_predictor *p = NULL;
+        assert_int_equal(limn_predictor_new(ctx, model, NULL, &p), LIMN_OK);
+        for (float far = 1; far < 1e30f; far *= 10)
+            for (int side = 0; side < 2; side++) {
+                float query[3] = {far, (float)side, 0};
+                double proba[2];
+                int32_t c;
+                assert_int_equal(limn_predict_proba(p, query, 1, proba), LIMN_OK);
+                assert_int_equal(limn_predict(p, query, 1, &c), LIMN_OK);
+                if (fabs(proba[0] + proba[1] - 1) > 1e-12 || c != (proba[1] > proba[0]))
+                    fail_msg("at %g: %g and %g, class %d", (double)far, proba[0], proba[1], (int)c);
+            }
+        limn_predictor_free(p);
+        limn_model_free(model);
+    }
+    limn_data_free(data);
+    limn_context_free(ctx);
+}
+
 /* ---- dimensions and rho ---- */
 
 /* Classes of `true_dim` own directions in d features, and noise. */
@@ -507,6 +539,7 @@ int main(void) {
         cmocka_unit_test(test_evaluation_counts_what_is_unknown),
         cmocka_unit_test(test_beta_is_the_best_for_rows_left_out),
         cmocka_unit_test(test_probabilities_are_the_softmax_of_squared_distances),
+        cmocka_unit_test(test_probabilities_sum_to_one_where_distances_are_equal),
         cmocka_unit_test(test_auto_finds_the_dimension_that_is_there),
         cmocka_unit_test(test_auto_takes_all_directions_of_few_rows),
         cmocka_unit_test(test_auto_takes_the_rho_with_the_fewest_errors),

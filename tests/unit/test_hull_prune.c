@@ -61,7 +61,7 @@ static void squeeze(const pair *p, float *x, size_t n) {
     int32_t *a = malloc(half * sizeof *a), *b = malloc(half * sizeof *b);
     float *middle = malloc(half * d * sizeof *middle);
     hull_ask(p->ctx, p->model[0], x, half, a, NULL);
-    for (int step = 0; step < 30; step++) {
+    for (int step = 0; step < 24; step++) {
         for (size_t i = 0; i < half * d; i++)
             middle[i] = x[i] / 2 + x[half * d + i] / 2;
         hull_ask(p->ctx, p->model[0], middle, half, b, NULL);
@@ -103,7 +103,7 @@ static void draw(lm_rng *rng, size_t n, size_t d, size_t k, float *x, double *y)
 
 static void test_the_head_changes_no_class(void **state) {
     (void)state;
-    enum { N = 700, D = 128, K = 20, ASKED = 1600 };
+    enum { N = 700, D = 128, K = 20, ASKED = 800 };
     static const slow_set sets[] = {
         {.kind = HULL_NAH, .rule = HULL_DIM_GIVEN, .dim = 32, .cut = 1e-6},
         {.kind = HULL_NHD, .rule = HULL_DIM_GIVEN, .dim = 32, .cut = 1e-6, .nu = .1}};
@@ -134,7 +134,7 @@ static void test_the_head_changes_no_class(void **state) {
 
 static void test_pruned_programs_change_no_class(void **state) {
     (void)state;
-    enum { K = 4, ASKED = 300 };
+    enum { K = 4, ASKED = 200 };
     static const struct {
         size_t n, d;
         slow_set set;
