@@ -1,4 +1,4 @@
-"""The figures of the hull methods: nearest affine hull, hyperdisk, convex hull, sphere centre, ridge.
+"""The hull methods beside what is aimed at: hyperdisks, affine, convex and ridge hulls, spheres.
 
   hulls.py --limn LIMN [--sections NAME,NAME...]
 
@@ -90,7 +90,7 @@ class Table:
     def __init__(self, title, within, columns):
         self.title, self.within = title, within
         print(f"\n{title}" + (f"; within {within} points" if within else ""))
-        print(f"  {'':24}" + "".join(f"{column:>18}" for column in columns))
+        print(f"  {'':28}" + "".join(f"{column:>18}" for column in columns))
 
     def row(self, name, figures, aims):
         """Aims may have None for a figure that has no aim."""
@@ -101,7 +101,7 @@ class Table:
                 self.missed.append(f"{self.title}: {name}: {figure:.2f} ({aim:.2f})")
             beside = f" ({aim:5.2f})" if aim is not None else ""
             cells += f"{f'{figure:.2f}{beside}':>17}{'*' if off else ' '}"
-        print(f"  {name:24}{cells.rstrip()}", flush=True)
+        print(f"  {name:28}{cells.rstrip()}", flush=True)
 
 
 # ---- four disks ----
@@ -110,7 +110,8 @@ DISKS = {"nhd, nu=0": ("nhd", ["dim=100", "nu=0"], [63.1, 87.5, 94.0, 93.8, 94.2
          "nhd": ("nhd", ["dim=100"], [None] * 5),
          "nah": ("nah", ["dim=100"], [59.4, 80.4, 80.5, 73.0, 68.7]),
          "nch": ("nch", [], [54.0, 54.9, 56.0, 58.2, 56.9])}
-DISK_ROWS, DISK_SEEDS, DISK_TEST = [150, 300, 600, 1000, 2000], range(1, 4), 2000
+DISK_ROWS, DISK_SEEDS = [150, 300, 600, 1000, 2000], range(1, 4)
+DISK_TEST, DISK_NCH_TEST = 2000, 800
 
 
 def made_disks(command, rows, seed):
@@ -120,15 +121,16 @@ def made_disks(command, rows, seed):
 
 
 def disks(limn, command):
-    table = Table(f"Four disks, 300 dimensions, p = 100, rows a class; means over"
-                  f" {len(DISK_SEEDS)} sets, each asked {DISK_TEST} other rows", 3, DISK_ROWS)
+    table = Table(f"Four disks, 300 dimensions, p = 100, rows a class; means over {len(DISK_SEEDS)}"
+                  f" sets, each asked {DISK_TEST} other rows (nch {DISK_NCH_TEST})", 3, DISK_ROWS)
     sets = [made_disks(command, 4 * DISK_ROWS[-1] + 2000 + DISK_TEST, seed) for seed in DISK_SEEDS]
     for name, (method, params, aims) in DISKS.items():
         found = []
         for n in DISK_ROWS:
             accuracies = []
             for x, y in sets:
-                test = x[-DISK_TEST:], y[-DISK_TEST:]
+                asked = DISK_NCH_TEST if method == "nch" else DISK_TEST
+                test = x[-asked:], y[-asked:]
                 rows = some_of_each(y[:-DISK_TEST], n, 1)
                 accuracies.append(score(limn, (x[rows], y[rows]), test, method, params))
             found.append(np.mean(accuracies))
@@ -236,9 +238,10 @@ def rbf(limn, _):
 
 # ---- usps: speed ----
 
-RIVALS = {"nhd, dim=30": ("nhd", ["dim=30"]), "nhd, dim=30 prune=no": ("nhd", ["dim=30",
-                                                                              "prune=no"]),
-          "nah, dim=30": ("nah", ["dim=30"]), "knn, k=1, exact scan": ("knn", ["k=1"])}
+SCAN = "knn, k=1, exact scan"
+RIVALS = {"nhd, dim=30": ("nhd", ["dim=30"]),
+          "nhd, dim=30 prune=no": ("nhd", ["dim=30", "prune=no"]),
+          "nah, dim=30": ("nah", ["dim=30"]), SCAN: ("knn", ["k=1"])}
 ROUNDS = 5
 
 
@@ -255,23 +258,22 @@ def rivals_taking_turns(command, train, test):
 
 def usps(_, command):
     found = rivals_taking_turns(command, data_path("usps.train"), data_path("usps.test"))
-    scan = found["knn, k=1, exact scan"]
+    scan = found[SCAN]
     print(f"\nusps, single queries on one thread, {ROUNDS} rounds in turn")
-    print(f"  {'us a query':24} {'accuracy':>9} {'median':>8} {'p99':>8} {'batch':>8} {'scan/it':>8}"
-          f" {'in batch':>8} {'kB':>7} {'scan/it':>8} {'speed/bytes':>12}")
+    print(f"  {'us a query':24} {'accuracy':>9} {'median':>8} {'p99':>8} {'batch':>8}"
+          f" {'speed-up':>9} {'in batch':>9} {'kB':>6} {'fewer':>7} {'speed-up/fewer':>15}")
     for name, m in found.items():
-        faster = scan["latency_us_p50"] / m["latency_us_p50"]
-        less = scan["touched_bytes"] / m["touched_bytes"]
+        m["speed-up"] = scan["latency_us_p50"] / m["latency_us_p50"]
+        m["fewer"] = scan["touched_bytes"] / m["touched_bytes"]
         print(f"  {name:24} {100 * m['accuracy']:9.2f} {m['latency_us_p50']:8.2f}"
-              f" {m['latency_us_p99']:8.2f} {1e6 / m['batch_rows_per_s']:8.2f} {faster:8.2f}"
-              f" {m['batch_rows_per_s'] / scan['batch_rows_per_s']:8.2f}"
-              f" {m['touched_bytes'] / 1e3:7.0f} {less:8.2f} {faster / less:12.2f}")
+              f" {m['latency_us_p99']:8.2f} {1e6 / m['batch_rows_per_s']:8.2f}"
+              f" {m['speed-up']:9.2f} {m['batch_rows_per_s'] / scan['batch_rows_per_s']:9.2f}"
+              f" {m['touched_bytes'] / 1e3:6.0f} {m['fewer']:7.2f}"
+              f" {m['speed-up'] / m['fewer']:15.2f}")
     disk = found["nhd, dim=30"]
-    faster = scan["latency_us_p50"] / disk["latency_us_p50"]
-    less = scan["touched_bytes"] / disk["touched_bytes"]
-    reach("usps, nhd: accuracy at least 94.3", 100 * disk["accuracy"], 100 * disk["accuracy"] >= 94.3)
-    reach("usps, nhd: speed-up over the ratio of bytes at least 0.7", faster / less,
-          faster / less >= 0.7)
+    reach("usps, nhd: accuracy, at least 94.3", 100 * disk["accuracy"], disk["accuracy"] >= 0.943)
+    share = disk["speed-up"] / disk["fewer"]
+    reach("usps, nhd: speed-up over the ratio of bytes, at least 0.7", share, share >= 0.7)
 
 
 def reach(what, figure, reached):
@@ -285,26 +287,24 @@ def reach(what, figure, reached):
 
 def mnist(_, command):
     train, test = data_path("mnist.train"), data_path("mnist.test")
-    arrays, text = command.path("mnist.npy"), command.path("mnist.svm")
-    command.run("convert", train, arrays, "--quiet")
-    command.run("convert", train, text, "--quiet")
-    values = np.load(arrays, mmap_mode="r")
-    size = values.size * 4 / 1e6
-    print(f"\nmnist, {values.shape[0]} rows of {values.shape[1]} features ({size:.0f} MB as floats),"
-          f" training on {os.cpu_count()} cores")
-    print(f"  {'':24} {'seconds':>8} {'peak MB':>8} {'of data':>8} {'accuracy':>9} {'median us':>10}"
-          f" {'batch us':>9}")
-    for name, data, params in (("nhd, dim=30, from NPY", arrays, ["dim=30"]),
-                               ("nhd, dim=30, from text", text, ["dim=30"])):
+    kinds = {"NPY": command.path("mnist.npy"), "text": command.path("mnist.svm")}
+    for path in kinds.values():
+        command.run("convert", train, path, "--quiet")
+    n, d = np.load(kinds["NPY"], mmap_mode="r").shape
+    size = n * d * 4 / 1e6
+    print(f"\nmnist, {n} rows of {d} features ({size:.0f} MB as floats), training on"
+          f" {os.cpu_count()} cores")
+    print(f"  {'':24} {'seconds':>8} {'peak MB':>8} {'of data':>8} {'accuracy':>9}"
+          f" {'median us':>10} {'batch us':>9}")
+    for kind, data in kinds.items():
         start = time.perf_counter()
-        _, peak = command.training_cost(data, method="nhd", params=params)
-        seconds = time.perf_counter() - start
-        seen = command.eval(test)
-        print(f"  {name:24} {seconds:8.1f} {peak:8.0f} {peak / size:8.2f}"
+        _, peak = command.training_cost(data, method="nhd", params=["dim=30"])
+        seconds, seen = time.perf_counter() - start, command.eval(test)
+        print(f"  {'nhd, dim=30, from ' + kind:24} {seconds:8.1f} {peak:8.0f} {peak / size:8.2f}"
               f" {100 * seen['accuracy']:9.2f} {seen['latency_us_p50']:10.2f}"
               f" {1e6 / seen['batch_rows_per_s']:9.2f}")
-        reach("seconds under 60, reading and writing included", seconds, seconds < 60)
-        reach("memory under 3 times the data", peak / size, peak < 3 * size)
+        reach("seconds, reading and writing included, under 60", seconds, seconds < 60)
+        reach("memory over that of the data, under 3", peak / size, peak < 3 * size)
 
 
 # ---- ridge hulls ----
