@@ -144,7 +144,7 @@ static const cli_option search_options[] = {
 static const cli_option learn_options[] = {
     {"output", 'o', "MODEL2", "file to write (default: MODEL is replaced)", CLI_TEXT, FIELD(output),
      0, 0},
-    {"checkpoint-every", 0, "N|Ns",
+    {"checkpoint-every", 0, "N[s]",
      "write the model after every N rows (of DATA) or N seconds, such as 1000 or 30s, and when the "
      "command is interrupted",
      CLI_EVERY, FIELD(checkpoint_every), 0, 0},
