@@ -7,6 +7,11 @@
 
 enum { MOST_TABLE_CLASSES = 30, NAME_COLUMNS = 16 };
 
+/* The class behind those of the data is that of the rejected rows. */
+static const char *class_name(const limn_data *data, size_t index) {
+    return index < limn_data_class_count(data) ? limn_data_class_name(data, index) : LIMN_UNKNOWN;
+}
+
 /* ---- JSON ---- */
 
 static json_t *confusion_json(const limn_evaluation *e) {
@@ -28,7 +33,7 @@ static json_t *labels_json(const limn_evaluation *e, const limn_data *data) {
         return json_null();
     json_t *labels = json_array();
     for (size_t i = 0; i < e->classes; i++)
-        json_array_append_new(labels, cli_json_text(limn_data_class_name(data, i)));
+        json_array_append_new(labels, cli_json_text(class_name(data, i)));
     return labels;
 }
 
@@ -94,7 +99,7 @@ static void print_speed(const limn_evaluation *e, const limn_model_info *info) {
 /* Width of column i: its name and its largest count. */
 static size_t column_width(const limn_evaluation *e, const limn_data *data, size_t i) {
     char name[CLI_NAME_BYTES], number[CLI_NUMBER_BYTES];
-    size_t width = cli_text_width(cli_text_name(limn_data_class_name(data, i), NAME_COLUMNS, name));
+    size_t width = cli_text_width(cli_text_name(class_name(data, i), NAME_COLUMNS, name));
     for (size_t truth = 0; truth < e->classes; truth++) {
         snprintf(number, sizeof number, "%" PRIu64, e->confusion[truth * e->classes + i]);
         if (strlen(number) > width)
@@ -112,18 +117,17 @@ static void print_confusion(const limn_evaluation *e, const limn_data *data) {
     char name[CLI_NAME_BYTES], number[CLI_NUMBER_BYTES];
     size_t widths[MOST_TABLE_CLASSES], first = strlen("truth");
     for (size_t i = 0; i < e->classes; i++) {
-        size_t own =
-            cli_text_width(cli_text_name(limn_data_class_name(data, i), NAME_COLUMNS, name));
+        size_t own = cli_text_width(cli_text_name(class_name(data, i), NAME_COLUMNS, name));
         first = own > first ? own : first;
         widths[i] = column_width(e, data, i);
     }
     printf("\nconfusion matrix (truth in rows, answers in columns)\n");
     print_right("truth", first);
     for (size_t i = 0; i < e->classes; i++)
-        print_right(cli_text_name(limn_data_class_name(data, i), NAME_COLUMNS, name), widths[i]);
+        print_right(cli_text_name(class_name(data, i), NAME_COLUMNS, name), widths[i]);
     putchar('\n');
     for (size_t truth = 0; truth < e->classes; truth++) {
-        print_right(cli_text_name(limn_data_class_name(data, truth), NAME_COLUMNS, name), first);
+        print_right(cli_text_name(class_name(data, truth), NAME_COLUMNS, name), first);
         for (size_t i = 0; i < e->classes; i++) {
             snprintf(number, sizeof number, "%" PRIu64, e->confusion[truth * e->classes + i]);
             print_right(number, widths[i]);

@@ -48,13 +48,12 @@ static void print_method(const limn_method_info *method) {
 
 static json_t *param_json(const limn_param *param) {
     static const char *const types[] = {"int", "real", "choice", "text"};
-    bool choice = param->type == LIMN_PARAM_CHOICE;
-    bool words = choice || param->type == LIMN_PARAM_TEXT;
+    bool words = param->type == LIMN_PARAM_CHOICE || param->type == LIMN_PARAM_TEXT;
     return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:b, s:o}", "key", cli_json_text(param->key),
                      "type", types[param->type], "default", cli_json_text(param->default_value),
                      "min", words ? json_null() : cli_json_real(param->min), "max",
                      words ? json_null() : cli_json_real(param->max), "choices",
-                     cli_json_text(choice ? param->choices : NULL), "auto",
+                     cli_json_text(param->type == LIMN_PARAM_TEXT ? NULL : param->choices), "auto",
                      param->can_be_auto ? 1 : 0, "help", cli_json_text(param->help));
 }
 

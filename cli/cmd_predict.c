@@ -17,7 +17,7 @@ typedef struct answers {
     double *values;   /* of one chunk: regression values, probabilities or scores */
 } answers;
 
-static int check_usage(const cli_args *args, const limn_model_info *info) {
+static int check_usage(const cli_args *args, const limn_model *model, const limn_model_info *info) {
     if (info->task == LIMN_SEARCH)
         return cli_fail(EXIT_USAGE,
                         "%s was trained with --task search and gives no labels; use: "
@@ -28,7 +28,8 @@ static int check_usage(const cli_args *args, const limn_model_info *info) {
     if (args->scores && info->scores == 0)
         return cli_fail(EXIT_USAGE, "--scores: %s has no decision values; leave it out",
                         info->capabilities & LIMN_CAN_SCORES ? args->positionals[0] : info->method);
-    if (args->vote && (info->task != LIMN_CLASSIFY || !(info->capabilities & LIMN_CAN_SCORES)))
+    size_t first, second;
+    if (args->vote && !limn_model_score_pair(model, 0, &first, &second))
         return cli_fail(EXIT_USAGE, "--vote: %s has no pairs of classes that vote; leave it out",
                         args->positionals[0]);
     if (!args->proba)
@@ -84,11 +85,14 @@ static void release(answers *a) {
     limn_predictor_free(a->predictor);
 }
 
-/* "p_a" of class a, or "f_a_b" of the decision between a and b; NULL when memory is out. */
+/* "p_a" or the distance "d_a" of class a, or "f_a_b" of the decision between a and b; NULL when
+ * memory is out. */
 static char *column_name(const answers *a, const limn_model *model, size_t i) {
     size_t first, second;
     if (a->with_proba)
         return cli_csv_cell("p_", limn_model_class_name(model, i));
+    if (limn_model_score_class(model, i, &first))
+        return cli_csv_cell("d_", limn_model_class_name(model, first));
     if (!limn_model_score_pair(model, i, &first, &second))
         return strdup("f");
     const char *one = limn_model_class_name(model, first);
@@ -116,10 +120,12 @@ static int put_header(cli_session *session, answers *a, const limn_model *model)
 }
 
 /* The label is the most probable class of those printed: a method that stops early when only the
- * class is wanted may find another one. */
+ * class is wanted may find another one. What is unknown stays unknown. */
 static void most_probable(answers *a, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const double *p = a->values + i * a->width;
+        if (a->info.capabilities & LIMN_CAN_REJECT && a->classes[i] < 0)
+            continue;
         a->classes[i] = 0;
         for (size_t c = 1; c < a->width; c++)
             if (p[c] > p[a->classes[i]])
@@ -132,14 +138,12 @@ static limn_status compute(answers *a, const limn_rows *rows) {
     limn_predictor_beyond(a->predictor, rows->beyond);
     if (a->info.task == LIMN_REGRESS)
         return limn_predict_values(a->predictor, rows->x, rows->n, a->values);
-    if (a->with_proba && !a->vote) {
-        status = limn_predict_proba(a->predictor, rows->x, rows->n, a->values);
-        most_probable(a, rows->n);
-        return status;
-    }
-    status = limn_predict(a->predictor, rows->x, rows->n, a->classes);
+    if (!a->with_proba || a->vote || a->info.capabilities & LIMN_CAN_REJECT)
+        status = limn_predict(a->predictor, rows->x, rows->n, a->classes);
     if (status == LIMN_OK && a->with_proba)
         status = limn_predict_proba(a->predictor, rows->x, rows->n, a->values);
+    if (status == LIMN_OK && a->with_proba && !a->vote)
+        most_probable(a, rows->n);
     if (status == LIMN_OK && a->with_scores)
         status = limn_predict_scores(a->predictor, rows->x, rows->n, a->values);
     return status;
@@ -164,7 +168,8 @@ static int put_rows(cli_session *session, answers *a, size_t n) {
         if (a->info.task == LIMN_REGRESS)
             code = cli_put(session, a->output, cli_text_double(a->values[i], number));
         else
-            code = cli_put(session, a->output, a->names[a->classes[i]]);
+            code = cli_put(session, a->output,
+                           a->classes[i] < 0 ? LIMN_UNKNOWN : a->names[a->classes[i]]);
         if (!code && a->width)
             code = put_numbers(session, a, a->values + i * a->width);
         code = code ? code : cli_put(session, a->output, "\n");
@@ -197,7 +202,7 @@ static int predict(cli_session *session, const cli_args *args, const limn_model 
     limn_reader *reader = NULL;
     answers a = {.with_proba = args->proba, .with_scores = args->scores, .vote = args->vote};
     limn_model_describe(model, &a.info);
-    int code = check_usage(args, &a.info);
+    int code = check_usage(args, model, &a.info);
     if (code || (code = allocate(&a, model)) ||
         (code = cli_open_predictor(session, model, args, 0, &a.predictor)) ||
         (code = cli_open_output(session, path, &a.output)))

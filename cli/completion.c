@@ -87,16 +87,20 @@ static void put_choices(FILE *file, const char *choices) {
         fputc(*choices == '|' ? ' ' : *choices, file);
 }
 
-/* The words that a parameter may be set to; of a number only "auto". */
+/* The words that a parameter may be set to; of a number "auto" and what else it may be. */
+static bool has_choices(const limn_param *param) {
+    return param->type != LIMN_PARAM_TEXT && param->choices;
+}
+
 static bool has_words(const limn_param *param) {
-    return param->type == LIMN_PARAM_CHOICE || param->can_be_auto;
+    return has_choices(param) || param->can_be_auto;
 }
 
 static void put_param_words(FILE *file, const limn_param *param) {
-    if (param->type == LIMN_PARAM_CHOICE)
+    if (has_choices(param))
         put_choices(file, param->choices);
     if (param->can_be_auto)
-        fputs(param->type == LIMN_PARAM_CHOICE ? " auto" : "auto", file);
+        fputs(has_choices(param) ? " auto" : "auto", file);
 }
 
 /* Inside single quotes; each of the characters in special behind a backslash. */

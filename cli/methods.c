@@ -42,10 +42,11 @@ const char *cli_param_values(const limn_param *param, char *text, size_t size) {
     else if (param->type == LIMN_PARAM_TEXT)
         snprintf(text, size, "%s%s", param->choices, or_auto);
     else
-        snprintf(text, size, "a %s %s %s %s %s%s",
+        snprintf(text, size, "a %s %s %s %s %s%s%s%s",
                  param->type == LIMN_PARAM_INT ? "whole number" : "number",
                  param->above_min ? "above" : "from", cli_text_double(param->min, low),
                  param->above_min ? "and at most" : "to", cli_text_double(param->max, high),
+                 param->choices ? " or one of " : "", param->choices ? param->choices : "",
                  or_auto);
     return text;
 }

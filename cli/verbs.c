@@ -119,7 +119,9 @@ static const cli_option svm_options[] = {
 static const cli_option predict_options[] = {
     {"proba", 0, NULL, "CSV with the label and the probability of each class", CLI_FLAG,
      FIELD(proba), 0, 0},
-    {"scores", 0, NULL, "CSV with the label and the decision values (f_a_b above 0 speaks for a)",
+    {"scores", 0, NULL,
+     "CSV with the label and the decision values (f_a_b above 0 speaks for a, d_a is the distance "
+     "from a)",
      CLI_FLAG, FIELD(scores), 0, 0},
     {"vote", 0, NULL,
      "svm: the class with most votes of pairs, LIBSVM's rule, not the most probable one", CLI_FLAG,

@@ -128,6 +128,7 @@ def neon():
               "-fno-trapping-math", "-fno-math-errno", "-DLM_HAVE_NEON=1", "-DLM_ISA=neon",
               "-DCHECK_NUM_MAIN", "-Iinclude", "-Isrc", "-Itests/unit", "-static"]
     sources = ["src/num/simd/body.c", "src/num/simd/expand.c", "src/num/simd/tree.c",
+               "src/num/simd/wide.c",
                "src/num/simd/dispatch.c",
                "src/num/pack.c", "src/num/expand.c",
                "tests/unit/check_num.c", *sorted(glob.glob(os.path.join(ROOT, "src/base/*.c")))]

@@ -141,13 +141,20 @@ const char *limn_model_label_name(const limn_model *model) {
 
 int limn_model_score_pair(const limn_model *model, size_t index, size_t *first, size_t *second) {
     size_t k = model->schema.labels.count, i = 0;
-    if (!model->method->scores || model->schema.task != LIMN_CLASSIFY ||
-        index >= model->method->score_count(model->body))
+    if (!model->method->scores || model->method->class_scores ||
+        model->schema.task != LIMN_CLASSIFY || index >= model->method->score_count(model->body))
         return 0;
     while (index >= k - 1 - i)
         index -= k - 1 - i++;
     *first = i;
     *second = i + 1 + index;
+    return 1;
+}
+
+int limn_model_score_class(const limn_model *model, size_t index, size_t *of) {
+    if (!model->method->class_scores || index >= model->method->score_count(model->body))
+        return 0;
+    *of = index;
     return 1;
 }
 

@@ -92,6 +92,8 @@ enum { LM_BATCH = 256 };
 
 typedef struct lm_method {
     limn_method_info info;
+    /* The default scaling where it depends on the parameters; NULL: info.default_scale. */
+    limn_scale (*scaling)(const lm_params *params);
 
     /* Training reports progress (which may cancel it) and is deterministic in ctx->seed, whatever
      * ctx->threads is. On failure *model stays NULL. */
@@ -110,12 +112,15 @@ typedef struct lm_method {
      * searches of up to neighbors; false on overflow. */
     bool (*scratch_size)(const void *model, size_t rows, size_t neighbors, size_t *bytes);
 
+    /* A class of -1 means "unknown": the model rejects the row. */
     void (*predict)(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
     /* Another rule for the class, where a method has two: the votes of pairs. */
     void (*vote)(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
     void (*proba)(const void *model, const float *x, size_t n, double *proba, void *scratch);
     void (*values)(const void *model, const float *x, size_t n, double *values, void *scratch);
-    /* Decision values, score_count a row: of pairs of classes (0,1), (0,2), ..., or one. */
+    /* Decision values, score_count a row: of pairs of classes (0,1), (0,2), ..., or one; or, with
+     * class_scores, one a class (the distance from it). */
+    bool class_scores;
     size_t (*score_count)(const void *model);
     void (*scores)(const void *model, const float *x, size_t n, double *scores, void *scratch);
     void (*search)(const void *model, const float *x, size_t n, size_t k, int64_t *rows,

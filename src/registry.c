@@ -63,6 +63,8 @@ const char *limn_capability_name(unsigned bit) {
         return "density";
     case LIMN_CAN_WEIGHT:
         return "weights";
+    case LIMN_CAN_REJECT:
+        return "reject";
     default:
         return NULL;
     }

@@ -265,7 +265,8 @@ enum { /* capabilities, as bits */
        LIMN_CAN_IMPORT = 1 << 8,
        LIMN_CAN_OUTLIER = 1 << 9,
        LIMN_CAN_DENSITY = 1 << 10,
-       LIMN_CAN_WEIGHT = 1 << 11 /* uses sample weights and class_weight */
+       LIMN_CAN_WEIGHT = 1 << 11, /* uses sample weights and class_weight */
+       LIMN_CAN_REJECT = 1 << 12  /* may answer "unknown" */
 };
 
 /* "classify", "regress", ...; NULL when bit is not one capability. */
@@ -284,7 +285,8 @@ typedef struct limn_param {
     limn_param_type type;
     const char *default_value;
     double min, max;     /* of INT and REAL, inclusive */
-    const char *choices; /* of CHOICE: "l2|l1|cosine"; of TEXT: what is allowed, in words */
+    const char *choices; /* of CHOICE: "l2|l1|cosine"; of TEXT: what is allowed, in words; of INT
+                          * and REAL: words that are allowed beside numbers, "full|gap", or NULL */
     int can_be_auto;     /* "auto" is accepted: chosen from the data */
     int above_min;       /* of REAL: min itself is not allowed */
 } limn_param;
@@ -391,6 +393,9 @@ LIMN_API const char *limn_model_label_name(const limn_model *model);            
 LIMN_API int limn_model_score_pair(const limn_model *model, size_t index, size_t *first,
                                    size_t *second);
 
+/* The class whose distance a decision value is (the smaller, the nearer); 0 when it is none. */
+LIMN_API int limn_model_score_class(const limn_model *model, size_t index, size_t *of);
+
 /* A feature column of the files that the model reads; text columns are several features. */
 typedef struct limn_column_info {
     const char *name;     /* or NULL */
@@ -407,6 +412,9 @@ LIMN_API const char *limn_model_category(const limn_model *model, size_t column,
 LIMN_API const char *limn_model_param(const limn_model *model, size_t index, const char **key);
 /* Figures of the method: "vectors", "depth", ... Returns NULL past the end. */
 LIMN_API const char *limn_model_stat(const limn_model *model, size_t index, double *value);
+
+/* What a rejected row is called in files. Data may use it as a label. */
+#define LIMN_UNKNOWN "unknown"
 
 /* ---- predicting --------------------------------------------------------------------------- */
 
@@ -431,6 +439,7 @@ LIMN_API void limn_predictor_free(limn_predictor *predictor);
 /* n rows of limn_model_info.features floats each. None of these allocates, locks or prints (but for
  * what the system needs to start and join threads, where more than one is asked for). NaN and
  * infinity give LIMN_E_DATA and a sentence in the predictor's context that names row and column. */
+/* Classes; -1 where the model rejects the row as unknown (hulls with reject). */
 LIMN_API limn_status limn_predict(limn_predictor *predictor, const float *x, size_t n,
                                   int32_t *classes);
 LIMN_API limn_status limn_predict_proba(limn_predictor *predictor, const float *x, size_t n,
@@ -531,7 +540,8 @@ typedef struct limn_evaluation {
     double latency_us_p50, latency_us_p99; /* best of 5 single calls a row, over rows */
     size_t latency_rows;                   /* rows that were measured in the time given */
     double batch_rows_per_s;
-    size_t classes;      /* of the model and of the data */
+    size_t classes;      /* of the model and of the data; one more, LIMN_UNKNOWN, where the model
+                          * rejected rows and the data has no class of that name */
     uint64_t *confusion; /* classes x classes: truth in rows, answers in columns; or NULL */
     limn_allocator allocator;
 } limn_evaluation;

@@ -29,19 +29,22 @@ static int find_choice(const char *choices, const char *text) {
 /* What param accepts, for error sentences. */
 static const char *describe_range(const limn_param *param, char *out, size_t size) {
     const char *or_auto = param->can_be_auto ? " or auto" : "";
+    const char *words = param->choices ? param->choices : "",
+               *or_word = *words ? " or one of " : "";
     if (param->type == LIMN_PARAM_CHOICE || param->type == LIMN_PARAM_TEXT)
         snprintf(out, size, "%s%s%s", param->type == LIMN_PARAM_CHOICE ? "one of " : "",
                  param->choices, or_auto);
     else
-        snprintf(out, size, "%s %s %.10g %s %.10g%s",
+        snprintf(out, size, "%s %s %.10g %s %.10g%s%s%s",
                  param->type == LIMN_PARAM_INT ? "a whole number" : "a number",
                  param->above_min ? "above" : "from", param->min,
-                 param->above_min ? "and at most" : "to", param->max, or_auto);
+                 param->above_min ? "and at most" : "to", param->max, or_word, words, or_auto);
     return out;
 }
 
 static bool parse_value(const limn_param *param, const char *text, lm_param_value *value) {
     memset(value, 0, sizeof *value);
+    value->word = -1;
     if (strlen(text) >= sizeof value->text)
         return false;
     memcpy(value->text, text, strlen(text) + 1);
@@ -55,6 +58,9 @@ static bool parse_value(const limn_param *param, const char *text, lm_param_valu
         value->integer = find_choice(param->choices, text);
         return value->integer >= 0;
     }
+    value->word = param->choices ? find_choice(param->choices, text) : -1;
+    if (value->word >= 0)
+        return true;
     if (!lm_parse_double(text, strlen(text), &value->real) || !isfinite(value->real))
         return false;
     if (value->real < param->min || value->real > param->max ||
@@ -110,7 +116,7 @@ limn_status lm_params_set(limn_context *ctx, lm_params *params, const char *assi
 }
 
 static const lm_param_value *value_of(const lm_params *params, const char *key) {
-    static const lm_param_value none;
+    static const lm_param_value none = {.word = -1};
     size_t place = find_key(params, key, strlen(key));
     return place == SIZE_MAX ? &none : &params->values[place];
 }
@@ -125,6 +131,10 @@ int64_t lm_param_int(const lm_params *params, const char *key) {
 
 double lm_param_real(const lm_params *params, const char *key) {
     return value_of(params, key)->real;
+}
+
+int lm_param_word(const lm_params *params, const char *key) {
+    return value_of(params, key)->word;
 }
 
 int lm_param_choice(const lm_params *params, const char *key) {

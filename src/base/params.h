@@ -11,6 +11,7 @@ typedef struct lm_param_value {
     bool is_auto;
     double real;              /* INT and REAL */
     int64_t integer;          /* INT: the value; CHOICE: the place in the list of choices */
+    int word;                 /* INT and REAL: the place of a word in choices; -1: a number */
     char text[LM_PARAM_TEXT]; /* as shown and stored */
 } lm_param_value;
 
@@ -30,6 +31,8 @@ limn_status lm_params_set(limn_context *ctx, lm_params *params, const char *assi
 bool lm_param_is_auto(const lm_params *params, const char *key);
 int64_t lm_param_int(const lm_params *params, const char *key);
 double lm_param_real(const lm_params *params, const char *key);
+/* Of a number that may be a word too: the place of the word in its choices; -1: it is a number. */
+int lm_param_word(const lm_params *params, const char *key);
 /* The place of the value in "a|b|c": 0, 1, 2. */
 int lm_param_choice(const lm_params *params, const char *key);
 const char *lm_param_text(const lm_params *params, const char *key); /* never NULL */

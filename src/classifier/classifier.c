@@ -163,9 +163,11 @@ static limn_status prepare(limn_context *ctx, limn_model *model, const limn_data
         status = name_sides(ctx, &model->schema.labels);
     if (status != LIMN_OK)
         return status;
-    limn_scale scale =
-        options->scale == LIMN_SCALE_AUTO ? model->method->info.default_scale : options->scale;
-    bool online = model->method->info.capabilities & LIMN_CAN_LEARN;
+    const lm_method *method = model->method;
+    limn_scale scale = options->scale;
+    if (scale == LIMN_SCALE_AUTO)
+        scale = method->scaling ? method->scaling(&model->params) : method->info.default_scale;
+    bool online = method->info.capabilities & LIMN_CAN_LEARN;
     return lm_scaler_fit(ctx, scale, online, data->x, data->n, data->schema.features,
                          &model->scaler);
 }

@@ -132,9 +132,24 @@ static limn_status judge_proba(run *r, limn_evaluation *out) {
     return status;
 }
 
+/* Rejected rows get the number of the class "unknown", behind the others where there is none.
+ * Returns the number of classes then. */
+static size_t number_unknown(run *r) {
+    const lm_labels *labels = &r->data->schema.labels;
+    size_t k = labels->count, unknown = 0, rejected = 0;
+    while (unknown < k && strcmp(labels->names[unknown], LIMN_UNKNOWN) != 0)
+        unknown++;
+    for (size_t i = 0; i < r->data->n; i++)
+        if (r->classes[i] < 0) {
+            r->classes[i] = (int32_t)unknown;
+            rejected++;
+        }
+    return rejected && unknown == k ? k + 1 : k;
+}
+
 static limn_status judge_classes(run *r, limn_evaluation *out) {
     const limn_data *data = r->data;
-    size_t k = data->schema.labels.count, cells;
+    size_t k = number_unknown(r), cells;
     if (!lm_mul(k, k, &cells) ||
         !(out->confusion = lm_alloc(&r->ctx->mem, cells, sizeof *out->confusion)))
         return lm_fail_memory(r->ctx);

@@ -43,8 +43,7 @@ static bool factor(double *a, size_t d) {
     return LAPACKE_dpocon(LAPACK_ROW_MAJOR, 'L', n, a, n, norm, &rcond) == 0 && rcond > 1e-12;
 }
 
-/* lambda (ascending), and the eigenvectors as the rows of a. */
-static limn_status eigen(limn_context *ctx, double *a, size_t d, double *lambda) {
+limn_status lm_eigen(limn_context *ctx, double *a, size_t d, double *lambda) {
     lapack_int n = (lapack_int)d;
     lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', n, a, n, lambda);
     if (info == LAPACK_WORK_MEMORY_ERROR)
@@ -56,6 +55,27 @@ static limn_status eigen(limn_context *ctx, double *a, size_t d, double *lambda)
     return LIMN_OK;
 }
 
+limn_status lm_singular(limn_context *ctx, double *a, size_t n, size_t d, double *values,
+                        double *left, double *right) {
+    /* By columns, a is its transpose, and left and right change places. */
+    lapack_int rows = (lapack_int)d, columns = (lapack_int)n, k = rows < columns ? rows : columns;
+    lapack_int info =
+        LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', rows, columns, a, rows, values, right, rows, left, k);
+    if (info == LAPACK_WORK_MEMORY_ERROR)
+        return lm_fail_memory(ctx);
+    if (info != 0)
+        return lm_fail(ctx, LIMN_E_DATA,
+                       "the singular values of a %zu x %zu matrix were not found; scale the "
+                       "features",
+                       n, d);
+    return LIMN_OK;
+}
+
+void lm_row_products(const double *a, size_t n, const double *b, size_t m, size_t d, double *out) {
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)m, (int)d, 1, a, (int)d, b,
+                (int)d, 0, out, (int)m);
+}
+
 /* x_i <- V diag(1/lambda) V' x_i over the eigenvalues that are not 0. */
 static limn_status solve_by_eigenvalues(limn_context *ctx, double *a, size_t d, double share,
                                         double *x, size_t count) {
@@ -64,7 +84,7 @@ static limn_status solve_by_eigenvalues(limn_context *ctx, double *a, size_t d, 
     double *part = lm_alloc(&ctx->mem, d, sizeof *part);
     limn_status status = lambda && part ? LIMN_OK : lm_fail_memory(ctx);
     if (status == LIMN_OK)
-        status = eigen(ctx, a, d, lambda);
+        status = lm_eigen(ctx, a, d, lambda);
     double least = status == LIMN_OK ? lambda[d - 1] * share : 0;
     for (size_t i = 0; i < count && status == LIMN_OK; i++) {
         double *row = x + i * d;
@@ -175,12 +195,12 @@ limn_status lm_unit_directions(limn_context *ctx, double *a, size_t d, double *x
                     lm_alloc(&ctx->mem, d, sizeof(double)),
                     lm_alloc_zero(&ctx->mem, cells, sizeof(double))};
     bool there = w.lambda && w.whitened && w.between && w.values && w.v && w.out;
-    limn_status status = there ? eigen(ctx, a, d, w.lambda) : lm_fail_memory(ctx);
+    limn_status status = there ? lm_eigen(ctx, a, d, w.lambda) : lm_fail_memory(ctx);
     if (status == LIMN_OK) {
         whiten(a, d, x, count, k, &w);
         lm_add_outer(w.between, d, w.whitened, k);
         lm_mirror(w.between, d);
-        status = eigen(ctx, w.between, d, w.values);
+        status = lm_eigen(ctx, w.between, d, w.values);
     }
     for (size_t e = d; status == LIMN_OK && e-- > 0 && d - e < k;)
         if (w.values[e] > w.values[d - 1] * 1e-10)

@@ -28,4 +28,14 @@ limn_status lm_solve_dropping(limn_context *ctx, double *a, size_t d, double sha
 limn_status lm_unit_directions(limn_context *ctx, double *a, size_t d, double *x,
                                const size_t *count, size_t k);
 
+/* lambda (ascending, d) and the eigenvectors as the rows of a (d x d, symmetric, both triangles).
+ */
+limn_status lm_eigen(limn_context *ctx, double *a, size_t d, double *lambda);
+/* The singular values (descending, k = min(n, d)) of the n x d matrix a, which is destroyed, its
+ * right vectors as the rows of right (k x d) and its left ones as the columns of left (n x k). */
+limn_status lm_singular(limn_context *ctx, double *a, size_t n, size_t d, double *values,
+                        double *left, double *right);
+/* out (n x m) = a (n x d) times the rows of b (m x d): dot products of rows. */
+void lm_row_products(const double *a, size_t n, const double *b, size_t m, size_t d, double *out);
+
 #endif

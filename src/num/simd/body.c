@@ -496,4 +496,5 @@ const lm_simd GLUE(lm_simd_, LM_ISA) = {
     .cosine = cosine,
     .sums = &GLUE(lm_simd_expand_, LM_ISA),
     .tree = &GLUE(lm_simd_tree_, LM_ISA),
+    .wide = &GLUE(lm_simd_wide_, LM_ISA),
 };

@@ -36,6 +36,13 @@ typedef struct lm_simd_tree {
                          const float *x, float *out);
 } lm_simd_tree;
 
+/* Of wide.c; num/wide.h says what they do. */
+typedef struct lm_simd_wide {
+    void (*dots)(const float *rows, size_t d, size_t panels, const double *x, double *out);
+} lm_simd_wide;
+
+extern const lm_simd_wide lm_simd_wide_baseline, lm_simd_wide_avx2, lm_simd_wide_avx512,
+    lm_simd_wide_neon;
 extern const lm_simd_tree lm_simd_tree_baseline, lm_simd_tree_avx2, lm_simd_tree_avx512,
     lm_simd_tree_neon;
 extern const lm_simd_expand lm_simd_expand_baseline, lm_simd_expand_avx2, lm_simd_expand_avx512,
@@ -59,6 +66,7 @@ typedef struct lm_simd {
     void (*cosine)(float *values, size_t n, const float *norms, float x_norm);
     const lm_simd_expand *sums;
     const lm_simd_tree *tree;
+    const lm_simd_wide *wide;
 } lm_simd;
 
 extern const lm_simd lm_simd_baseline, lm_simd_avx2, lm_simd_avx512, lm_simd_neon;

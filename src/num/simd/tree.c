@@ -18,54 +18,14 @@ enum { PANEL = 16, P = PANEL / W };
 
 /* ---- distances ---- */
 
-typedef double vecd __attribute__((vector_size(W * 4)));
-enum { D = W / 2, PARTS = PANEL / D }; /* doubles a vector, vectors for sixteen of them */
-
-INLINE vecd load_doubles(const float *p) {
-#if defined(__AVX512F__)
-    return (vecd)_mm512_cvtps_pd(_mm256_loadu_ps(p));
-#elif defined(__AVX2__)
-    return (vecd)_mm256_cvtps_pd(_mm_loadu_ps(p));
-#else
-    return (vecd){(double)p[0], (double)p[1]};
-#endif
-}
-
-INLINE vecd square_add(vecd v, vecd sum) {
-#if defined(__AVX512F__)
-    return (vecd)_mm512_fmadd_pd((__m512d)v, (__m512d)v, (__m512d)sum);
-#elif defined(__AVX2__)
-    return (vecd)_mm256_fmadd_pd((__m256d)v, (__m256d)v, (__m256d)sum);
-#else
-    return v * v + sum;
-#endif
-}
-
-INLINE vecd magnitude(vecd v) {
-    typedef int64_t whole __attribute__((vector_size(W * 4)));
-    return (vecd)((whole)v & INT64_MAX);
-}
-
-INLINE double total(vecd v) {
-#if defined(__AVX512F__)
-    return _mm512_reduce_add_pd((__m512d)v);
-#elif defined(__AVX2__)
-    __m128d s =
-        _mm_add_pd(_mm256_castpd256_pd128((__m256d)v), _mm256_extractf128_pd((__m256d)v, 1));
-    return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
-#else
-    return v[0] + v[1];
-#endif
-}
-
 INLINE double sum_differences(int squared, const float *a, const float *b, size_t n) {
     vecd sum[PARTS] = {{0}};
     size_t i = 0;
     for (; i + PANEL <= n; i += PANEL) {
         UNROLL
         for (int p = 0; p < PARTS; p++) {
-            vecd diff = load_doubles(a + i + p * D) - load_doubles(b + i + p * D);
-            sum[p] = squared ? square_add(diff, sum[p]) : sum[p] + magnitude(diff);
+            vecd diff = d_load(a + i + p * D) - d_load(b + i + p * D);
+            sum[p] = squared ? d_fma(diff, diff, sum[p]) : sum[p] + d_abs(diff);
         }
     }
     if (i < n) { /* what is left, filled up with zeros */
@@ -76,15 +36,15 @@ INLINE double sum_differences(int squared, const float *a, const float *b, size_
         }
         UNROLL
         for (int p = 0; p < PARTS; p++) {
-            vecd diff = load_doubles(rest[0] + p * D) - load_doubles(rest[1] + p * D);
-            sum[p] = squared ? square_add(diff, sum[p]) : sum[p] + magnitude(diff);
+            vecd diff = d_load(rest[0] + p * D) - d_load(rest[1] + p * D);
+            sum[p] = squared ? d_fma(diff, diff, sum[p]) : sum[p] + d_abs(diff);
         }
     }
     vecd all = sum[0];
     UNROLL
     for (int p = 1; p < PARTS; p++)
         all += sum[p];
-    return total(all);
+    return d_total(all);
 }
 
 static double pair_l2(const float *a, const float *b, size_t n) {

@@ -223,4 +223,48 @@ INLINE void v_store_part(float *p, size_t count, vec v) {
 }
 
 #endif
+
+/* ---- doubles ---- */
+
+typedef double vecd __attribute__((vector_size(W * 4)));
+/* Doubles a vector, vectors for sixteen of them. */
+enum { D = W / 2, PARTS = 16 / D };
+
+INLINE vecd d_load(const float *p) {
+#if defined(__AVX512F__)
+    return (vecd)_mm512_cvtps_pd(_mm256_loadu_ps(p));
+#elif defined(__AVX2__)
+    return (vecd)_mm256_cvtps_pd(_mm_loadu_ps(p));
+#else
+    return (vecd){(double)p[0], (double)p[1]};
+#endif
+}
+
+INLINE vecd d_fma(vecd a, vecd b, vecd c) {
+#if defined(__AVX512F__)
+    return (vecd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__AVX2__)
+    return (vecd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#else
+    return a * b + c;
+#endif
+}
+
+INLINE vecd d_abs(vecd v) {
+    typedef int64_t whole __attribute__((vector_size(W * 4)));
+    return (vecd)((whole)v & INT64_MAX);
+}
+
+INLINE double d_total(vecd v) {
+#if defined(__AVX512F__)
+    return _mm512_reduce_add_pd((__m512d)v);
+#elif defined(__AVX2__)
+    __m128d s =
+        _mm_add_pd(_mm256_castpd256_pd128((__m256d)v), _mm256_extractf128_pd((__m256d)v, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
+#else
+    return v[0] + v[1];
+#endif
+}
+
 #endif
