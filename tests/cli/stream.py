@@ -15,7 +15,7 @@ import time
 
 from table import COLUMNS, LIMN, TIMEOUT, Table, environment
 
-SMALL = ["-m", "bforest", "-p", "trees=8"]
+SMALL = ["-m", "bforest", "-p", "trees=8", "-p", "warmup=150"]
 
 
 def stream(n, seed, names=("a", "b", "c"), late=(), d=4):
