@@ -245,9 +245,10 @@ static limn_status refresh(limn_context *ctx, bf_model *m, bool *changed) {
 
 /* ---- one row ---- */
 
+/* A mean of values that are all within eps of the target may be beyond it by rounding. */
 static bool is_right(const bf_model *m, const bf_vote *v, const row *r) {
     if (m->task == LIMN_REGRESS)
-        return v->voters && fabs(v->mean - r->value) <= m->eps;
+        return v->voters && fabs(v->mean - r->value) <= m->eps + 1e-12 * (fabs(r->value) + m->eps);
     return bf_winner(m, v) == r->label;
 }
 
@@ -265,8 +266,6 @@ static void insist(const bf_model *m, bf_probe *p, work *w, const row *r) {
         w->takes[t] = bf_differs(m, &w->ends[t], r->label, r->value);
         any = any || w->takes[t];
     }
-    if (!any)
-        w->takes[0] = true; /* rounding alone is to blame */
 }
 
 /* Memory for what w->takes says, before anything changes. */
@@ -306,7 +305,8 @@ static limn_status take(limn_context *ctx, bf_model *m, const bf_probe *p, const
 
 /* Asks the forest once more; what it does not answer is learned again. */
 static limn_status repair(limn_context *ctx, bf_model *m, work *w, const row *r) {
-    for (;;) {
+    /* Once the row is stored nothing more has to be forgotten for it: two rounds are enough. */
+    for (int round = 0; round < 4; round++) {
         bool changed = false;
         uint32_t newest = m->store.newest;
         bf_probe p = bf_probe_make(m, w->x, w->cache);
@@ -323,6 +323,7 @@ static limn_status repair(limn_context *ctx, bf_model *m, work *w, const row *r)
         if (status != LIMN_OK)
             return status;
     }
+    return LIMN_OK;
 }
 
 /* Whether this row's query is measured: the first ones, then one in 64. */

@@ -38,8 +38,9 @@ static void vote_for(const bf_model *m, bf_vote *v, uint32_t point, uint32_t key
     if (m->task == LIMN_CLASSIFY) {
         v->votes[m->store.label[point]] += weight;
     } else {
-        double share = weight / v->sum;
-        v->mean = v->mean * (1 - share) + m->store.value[point] * share;
+        double share = weight / v->sum, value = m->store.value[point], step = value - v->mean;
+        /* Equal values have exactly their mean; the other form cannot overflow. */
+        v->mean = isfinite(step) ? v->mean + share * step : v->mean * (1 - share) + value * share;
     }
 }
 
