@@ -3,13 +3,11 @@
 
 #include <string.h>
 
-extern const lm_method lm_method_knn, lm_method_lda, lm_method_svm, lm_method_vpc;
+extern const lm_method lm_method_knn, lm_method_lda, lm_method_svm, lm_method_vpc,
+    lm_method_bforest;
 
 static const lm_method *const methods[] = {
-    &lm_method_knn,
-    &lm_method_lda,
-    &lm_method_svm,
-    &lm_method_vpc,
+    &lm_method_knn, &lm_method_lda, &lm_method_svm, &lm_method_vpc, &lm_method_bforest,
 };
 
 const lm_method *lm_method_at(size_t index) {

@@ -90,12 +90,19 @@ typedef struct limn_progress {
     double fraction;     /* 0..1, or -1 when not known */
 } limn_progress;
 
+/* A distance of two rows of n features, 0 for equal ones; it need not be symmetric or keep the
+ * triangle inequality. Called from several threads at once; NaN counts as very far. */
+typedef double limn_distance(void *user, const float *a, const float *b, size_t n);
+
 typedef struct limn_context_options {
     limn_allocator allocator;                                            /* all NULL: malloc */
     void (*log)(void *user, limn_log_level level, const char *sentence); /* NULL: silent */
     int (*progress)(void *user, const limn_progress *progress); /* NULL: none; non-zero cancels */
-    void *user;                                                 /* handed to log and progress */
-    uint64_t seed;                                              /* 1 */
+    void *user;                                                 /* handed to all of these */
+    /* metric=caller of the methods that have it: used by the models trained or opened with this
+     * context, as long as they live; so is user. NULL: none. */
+    limn_distance *metric;
+    uint64_t seed;         /* 1 */
     int threads;           /* for training and evaluating; 0: all cores */
     uint64_t memory_limit; /* refuse data larger than this many bytes; 0: what is available */
 } limn_context_options;

@@ -23,6 +23,7 @@ struct limn_context {
     limn_allocator mem;
     void (*log)(void *user, limn_log_level level, const char *sentence);
     int (*progress)(void *user, const limn_progress *progress);
+    limn_distance *metric;
     void *user;
     uint64_t seed;
     int threads; /* at least 1 */
@@ -89,7 +90,13 @@ uint64_t lm_hash(uint64_t a, uint64_t b, uint64_t c);
 void lm_rng_shuffle(lm_rng *rng, size_t *items, size_t count);
 
 /* The streams in use, so that no two purposes share one. */
-enum { LM_STREAM_SPLIT = 1, LM_STREAM_FOLDS = 2, LM_STREAM_SYNTH = 3, LM_STREAM_TREES = 4 };
+enum {
+    LM_STREAM_SPLIT = 1,
+    LM_STREAM_FOLDS = 2,
+    LM_STREAM_SYNTH = 3,
+    LM_STREAM_TREES = 4,
+    LM_STREAM_BFOREST = 5
+};
 
 /* ---- text ---- */
 

@@ -55,6 +55,52 @@ static double pair_l1(const float *a, const float *b, size_t n) {
     return sum_differences(0, a, b, n);
 }
 
+/* ---- distances to many rows ---- */
+
+enum { GATHER_DOT, GATHER_L2, GATHER_L1, AHEAD = 4 }; /* in the order of lm_metric */
+
+INLINE double sum_whole(int metric, const float *a, const float *b, size_t n) {
+    vecd sum[PARTS] = {{0}};
+    for (size_t i = 0; i < n; i += PANEL) {
+        UNROLL
+        for (int p = 0; p < PARTS; p++) {
+            vecd u = d_load(a + i + p * D), v = d_load(b + i + p * D);
+            sum[p] = metric == GATHER_DOT  ? d_fma(u, v, sum[p])
+                     : metric == GATHER_L2 ? d_fma(u - v, u - v, sum[p])
+                                           : sum[p] + d_abs(u - v);
+        }
+    }
+    vecd all = sum[0];
+    UNROLL
+    for (int p = 1; p < PARTS; p++)
+        all += sum[p];
+    return d_total(all);
+}
+
+INLINE void gather(int metric, const float *x, const float *rows, size_t n, const uint32_t *index,
+                   size_t count, double *out) {
+    for (size_t i = 0; i < count && i < AHEAD; i++)
+        __builtin_prefetch(rows + index[i] * n);
+    for (size_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            __builtin_prefetch(rows + index[i + AHEAD] * n);
+        out[i] = sum_whole(metric, x, rows + index[i] * n, n);
+    }
+}
+
+#define GATHER(name, metric)                                                             \
+    static void name(const float *x, const float *rows, size_t n, const uint32_t *index, \
+                     size_t count, double *out) {                                        \
+        if (n == PANEL)                                                                  \
+            gather(metric, x, rows, PANEL, index, count, out);                           \
+        else                                                                             \
+            gather(metric, x, rows, n, index, count, out);                               \
+    }
+
+GATHER(gather_dot, GATHER_DOT)
+GATHER(gather_l2, GATHER_L2)
+GATHER(gather_l1, GATHER_L1)
+
 /* ---- scores ---- */
 
 static void panel_scores(const float *rows, const float *bias, size_t d, size_t panels,
@@ -86,5 +132,6 @@ static void panel_scores(const float *rows, const float *bias, size_t d, size_t 
 const lm_simd_tree GLUE(lm_simd_tree_, LM_ISA) = {
     .pair_l2 = pair_l2,
     .pair_l1 = pair_l1,
+    .gather = {gather_dot, gather_l2, gather_l1},
     .panel_scores = panel_scores,
 };

@@ -1,0 +1,285 @@
+/* tree.c: one tree: the greedy descent, and growing.
+ *
+ * Descend: v = root; candidates are the children of v, and v itself if it has fewer than k
+ * children; the nearest is taken; if it is v the descent ends, else it goes on there. A full node
+ * is never an end. Ties: at distance 0 the newest point, else the smallest hash(seed, tree, id):
+ * as good as a random choice, and the same one each time, so that what was learned is found. */
+#include "methods/bforest/bforest.h"
+
+#include <math.h>
+
+/* ---- distances ---- */
+
+#define FAR 1e300
+
+bf_probe bf_probe_make(const bf_model *m, const float *x, uint64_t *cache) {
+    bf_probe p = {.x = x, .cache = cache};
+    if (m->metric == BF_COSINE) {
+        const uint32_t self = 0;
+        p.gather = lm_gather_kernel(LM_DOT);
+        p.gather(x, x, m->store.stride, &self, 1, &p.norm);
+    } else if (m->metric != BF_CALLER) {
+        p.gather = lm_gather_kernel(m->metric == BF_L1 ? LM_L1 : LM_L2);
+    }
+    if (cache)
+        memset(cache, 0xff, BF_CACHE * sizeof *cache);
+    return p;
+}
+
+/* 1 - cos; rows that are parallel but for rounding are at 0, a row of zeros is at 1 from others. */
+static double cosine(double dot, double a, double b) {
+    if (a == 0 || b == 0)
+        return a == b ? 0 : 1;
+    double distance = 1 - dot / sqrt(a * b);
+    return distance > 1e-14 ? distance : 0;
+}
+
+static double from_caller(const bf_model *m, const float *a, const float *b) {
+    double distance = m->caller(m->caller_user, a, b, m->d);
+    return distance <= 0 ? 0 : distance < FAR ? distance : FAR;
+}
+
+static void measure(const bf_model *m, const bf_probe *p, const uint32_t *points, size_t count,
+                    uint32_t *keys) {
+    const bf_store *s = &m->store;
+    double out[BF_CHUNK];
+    if (m->metric == BF_CALLER) {
+        for (size_t i = 0; i < count; i++)
+            keys[i] = bf_key(from_caller(m, p->x, s->x + (size_t)points[i] * s->stride));
+        return;
+    }
+    p->gather(p->x, s->x, s->stride, points, count, out);
+    if (m->metric == BF_COSINE)
+        for (size_t i = 0; i < count; i++)
+            out[i] = cosine(out[i], p->norm, s->norm[points[i]]);
+    for (size_t i = 0; i < count; i++)
+        keys[i] = bf_key(out[i]);
+}
+
+/* Trees meet the same points: keys that are known are not computed again. An entry is a point and
+ * its key; entries share places, the later one stays. */
+static void measure_cached(const bf_model *m, const bf_probe *p, const uint32_t *points,
+                           size_t count, uint32_t *keys) {
+    uint32_t missing[BF_CHUNK], place[BF_CHUNK], found[BF_CHUNK];
+    size_t misses = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t entry = p->cache[points[i] % BF_CACHE];
+        keys[i] = (uint32_t)entry;
+        if (entry >> 32 != points[i]) {
+            place[misses] = (uint32_t)i;
+            missing[misses++] = points[i];
+        }
+    }
+    if (!misses)
+        return;
+    measure(m, p, missing, misses, found);
+    for (size_t i = 0; i < misses; i++) {
+        keys[place[i]] = found[i];
+        p->cache[missing[i] % BF_CACHE] = (uint64_t)missing[i] << 32 | found[i];
+    }
+}
+
+void bf_distances(const bf_model *m, bf_probe *p, const uint32_t *points, size_t count,
+                  uint32_t *keys) {
+    p->comparisons += count;
+    if (p->cache)
+        measure_cached(m, p, points, count, keys);
+    else
+        measure(m, p, points, count, keys);
+}
+
+/* ---- descending ---- */
+
+bool bf_preferred(const bf_model *m, uint64_t tree, uint32_t key, uint32_t a, uint32_t b) {
+    uint64_t a_id = m->store.id[a], b_id = m->store.id[b];
+    if (key == 0)
+        return a_id > b_id;
+    return bf_hash(m, BF_TIES, tree, 0, a_id) < bf_hash(m, BF_TIES, tree, 0, b_id);
+}
+
+typedef struct place {
+    uint32_t node, point, key;
+} place;
+
+/* The nearest of the candidates at v; v itself is one if it may be the end. */
+static place nearest(const bf_model *m, const bf_tree *tree, uint64_t number, bf_probe *p,
+                     place v) {
+    const bf_node *node = &tree->node[v.node];
+    const uint32_t *points = tree->arena + node->offset, *nodes = points + node->capacity;
+    bool none = node->children >= m->children;
+    place best = v;
+    for (size_t from = 0; from < node->children; from += BF_CHUNK) {
+        uint32_t keys[BF_CHUNK];
+        size_t left = node->children - from, count = left < BF_CHUNK ? left : BF_CHUNK;
+        bf_distances(m, p, points + from, count, keys);
+        for (size_t i = 0; i < count; i++) {
+            uint32_t point = points[from + i];
+            if (none || keys[i] < best.key ||
+                (keys[i] == best.key && bf_preferred(m, number, keys[i], point, best.point)))
+                best = (place){nodes[from + i], point, keys[i]};
+            none = false;
+        }
+    }
+    return best;
+}
+
+bf_end bf_descend(const bf_model *m, const bf_tree *tree, uint64_t number, bf_probe *p) {
+    bf_end end = {.node = BF_NONE, .point = BF_NONE, .voter = BF_NONE};
+    if (!tree->nodes)
+        return end;
+    place v = {.node = 0, .point = tree->node[0].point};
+    bf_distances(m, p, &v.point, 1, &v.key);
+    for (;;) {
+        end.level++;
+        if (m->store.state[v.point] == BF_LIVE) {
+            end.voter = v.point;
+            end.key = v.key;
+        }
+        place next = nearest(m, tree, number, p, v);
+        if (next.node == v.node)
+            break;
+        v = next;
+    }
+    end.node = v.node;
+    end.point = v.point;
+    return end;
+}
+
+bool bf_differs(const bf_model *m, const bf_end *end, int32_t label, double value) {
+    if (end->node == BF_NONE || m->store.state[end->point] != BF_LIVE)
+        return true;
+    if (m->task == LIMN_REGRESS)
+        return fabs(m->store.value[end->point] - value) > m->eps;
+    return m->store.label[end->point] != label;
+}
+
+/* ---- growing ---- */
+
+enum { FIRST_ROOM = 48 };
+
+void bf_tree_free(const limn_allocator *mem, bf_tree *tree) {
+    lm_free_aligned(mem, tree->node);
+    lm_free_aligned(mem, tree->arena);
+}
+
+/* Places of the block that a node needs for one child more; 0: it has room. */
+static size_t block_wanted(const bf_tree *tree, uint32_t parent) {
+    if (parent == BF_NONE)
+        return 0;
+    const bf_node *node = &tree->node[parent];
+    if (node->children < node->capacity)
+        return 0;
+    return node->capacity ? 4 * (size_t)node->capacity : 8;
+}
+
+/* Room for wanted items, of which used are kept. */
+static bool grow_array(const limn_allocator *mem, void **array, size_t size, size_t used,
+                       size_t wanted, size_t *capacity) {
+    size_t room = *capacity < FIRST_ROOM ? FIRST_ROOM : *capacity;
+    if (wanted <= *capacity)
+        return true;
+    while (room < wanted)
+        room += room / 2;
+    void *grown = lm_alloc_aligned(mem, room, size);
+    if (!grown)
+        return false;
+    if (used)
+        memcpy(grown, *array, used * size);
+    lm_free_aligned(mem, *array);
+    *array = grown;
+    *capacity = room;
+    return true;
+}
+
+static bool make_room(const limn_allocator *mem, bf_tree *tree, size_t nodes, size_t places) {
+    void *node = tree->node, *arena = tree->arena;
+    bool fine =
+        grow_array(mem, &node, sizeof *tree->node, tree->nodes, nodes, &tree->node_capacity) &&
+        grow_array(mem, &arena, sizeof *tree->arena, tree->used, places, &tree->arena_capacity);
+    tree->node = node;
+    tree->arena = arena;
+    return fine;
+}
+
+bool bf_tree_reserve(const limn_allocator *mem, bf_tree *tree, uint32_t parent) {
+    size_t places = tree->used + block_wanted(tree, parent);
+    return tree->nodes < INT32_MAX && places <= UINT32_MAX &&
+           make_room(mem, tree, tree->nodes + 1, places);
+}
+
+void bf_tree_append(bf_tree *tree, const bf_end *end, uint32_t point) {
+    uint32_t number = (uint32_t)tree->nodes++;
+    size_t wanted = block_wanted(tree, end->node);
+    tree->node[number] = (bf_node){.point = point};
+    tree->depth = end->level + 1 > tree->depth ? end->level + 1 : tree->depth;
+    if (end->node == BF_NONE)
+        return;
+    bf_node *parent = &tree->node[end->node];
+    if (wanted) {
+        uint32_t *block = tree->arena + tree->used, capacity = (uint32_t)(wanted / 2);
+        const uint32_t *old = tree->arena + parent->offset;
+        if (parent->children) {
+            memcpy(block, old, parent->children * sizeof *block);
+            memcpy(block + capacity, old + parent->capacity, parent->children * sizeof *block);
+        }
+        parent->offset = (uint32_t)tree->used;
+        parent->capacity = capacity;
+        tree->used += wanted;
+    }
+    uint32_t *points = tree->arena + parent->offset;
+    points[parent->children] = point;
+    points[parent->capacity + parent->children++] = number;
+}
+
+bool bf_grow(const limn_allocator *mem, const bf_model *m, uint64_t number, const size_t *points,
+             size_t count, bf_tree *tree) {
+    const bf_store *s = &m->store;
+    tree->nodes = tree->used = tree->depth = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t slot = (uint32_t)points[i];
+        bf_probe p = bf_probe_make(m, s->x + (size_t)slot * s->stride, NULL);
+        bf_end end = bf_descend(m, tree, number, &p);
+        if (!bf_differs(m, &end, s->values ? 0 : s->label[slot], s->values ? s->value[slot] : 0))
+            continue;
+        if (!bf_tree_reserve(mem, tree, end.node))
+            return false;
+        bf_tree_append(tree, &end, slot);
+    }
+    return true;
+}
+
+/* ---- copying ---- */
+
+size_t bf_tree_places(const bf_tree *tree) {
+    size_t places = 0;
+    for (size_t i = 0; i < tree->nodes; i++)
+        places += 2 * (size_t)tree->node[i].capacity;
+    return places;
+}
+
+void bf_tree_write(const bf_tree *tree, bf_node *node, uint32_t *arena) {
+    size_t used = 0;
+    for (size_t i = 0; i < tree->nodes; i++) {
+        const bf_node *from = &tree->node[i];
+        const uint32_t *points = tree->arena + from->offset, *nodes = points + from->capacity;
+        node[i] = *from;
+        node[i].offset = from->capacity ? (uint32_t)used : 0;
+        if (!from->capacity)
+            continue;
+        memset(arena + used, 0, 2 * (size_t)from->capacity * sizeof *arena);
+        memcpy(arena + used, points, from->children * sizeof *arena);
+        memcpy(arena + used + from->capacity, nodes, from->children * sizeof *arena);
+        used += 2 * (size_t)from->capacity;
+    }
+}
+
+bool bf_tree_assign(const limn_allocator *mem, const bf_tree *from, bf_tree *to) {
+    size_t places = bf_tree_places(from);
+    if (!make_room(mem, to, from->nodes, places))
+        return false;
+    bf_tree_write(from, to->node, to->arena);
+    to->nodes = from->nodes;
+    to->used = places;
+    to->depth = from->depth;
+    return true;
+}
