@@ -75,6 +75,8 @@ limn_status bf_forget(limn_context *ctx, void *opaque, const uint64_t *ids, size
 
 limn_status bf_compact(limn_context *ctx, void *opaque) {
     bf_model *m = opaque;
+    if (!m->store.signposts && !m->store.free_count)
+        return LIMN_OK; /* nothing is left of any: compacting twice is compacting once */
     limn_status status = bf_own(ctx, m);
     if (status == LIMN_OK)
         status = build_all(ctx, m);
