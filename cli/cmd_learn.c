@@ -385,26 +385,32 @@ static int learn_data(learning *l) {
 
 /* ---- the end ---- */
 
+static void print_learned(const learning *l, const limn_model_info *info, FILE *file) {
+    char number[CLI_NUMBER_BYTES], name[CLI_NAME_BYTES];
+    size_t before = l->before.classes;
+    fprintf(file, "%s: learned %" PRIu64 " row%s of %s", info->method, l->learned,
+            l->learned == 1 ? "" : "s", shown(l->data));
+    if (l->skipped)
+        fprintf(file, " behind %" PRIu64 " read before", l->skipped);
+    fprintf(file, ", %" PRIu64 " in all", info->rows);
+    if (info->classes != before)
+        fprintf(file, "; %zu new class%s", info->classes - before,
+                info->classes - before == 1 ? "" : "es");
+    for (size_t i = before; i < info->classes && i < before + 8; i++)
+        fprintf(file, "%s %s", i == before ? ":" : ",",
+                cli_text_name(limn_model_class_name(l->model, i), 30, name));
+    fprintf(file, "%s\nlearning took %s\n", info->classes > before + 8 ? ", ..." : "",
+            cli_text_seconds(l->seconds, number));
+}
+
 static void print_words(const learning *l, const limn_model_info *info, FILE *file) {
     char a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES], c[CLI_NUMBER_BYTES], text[256];
     if (l->args->forget)
         fprintf(file, "forgot %" PRIu64 " of %" PRIu64 " row%s%s\n", l->forgotten, l->ids,
                 l->ids == 1 ? "" : "s",
                 l->forgotten < l->ids ? "; the model does not keep the others" : "");
-    if (l->data) {
-        fprintf(file, "%s: learned %" PRIu64 " row%s of %s", info->method, l->learned,
-                l->learned == 1 ? "" : "s", shown(l->data));
-        if (l->skipped)
-            fprintf(file, " behind %" PRIu64 " read before", l->skipped);
-        fprintf(file, " in %s, %" PRIu64 " in all", cli_text_seconds(l->seconds, a), info->rows);
-        if (info->classes != l->before.classes)
-            fprintf(file, "; %zu new class%s", info->classes - l->before.classes,
-                    info->classes - l->before.classes == 1 ? "" : "es");
-        for (size_t i = l->before.classes; i < info->classes && i < l->before.classes + 8; i++)
-            fprintf(file, "%s %s", i == l->before.classes ? ":" : ",",
-                    cli_text_name(limn_model_class_name(l->model, i), 30, text));
-        fputc('\n', file);
-    }
+    if (l->data)
+        print_learned(l, info, file);
     if (cli_report_words(&l->report, text, sizeof text))
         fprintf(file, "%s, each row tested before it was learned\n", text);
     fprintf(file, "%s: %s; a query touches %s vectors (%s)\n",

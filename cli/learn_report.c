@@ -8,6 +8,7 @@
  * command has learned. */
 #include "cli.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -59,18 +60,14 @@ void cli_report_add(cli_report *report, const limn_lesson *lesson, size_t learne
 }
 
 static int put_line(cli_session *session, cli_report *report, uint64_t rows) {
-    char line[5 * CLI_NUMBER_BYTES], a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES], c[CLI_NUMBER_BYTES],
-        d[CLI_NUMBER_BYTES];
+    const cli_tally *block = &report->block, *all = &report->overall;
+    char line[256];
     if (report->task == LIMN_REGRESS)
-        snprintf(line, sizeof line, "%llu,%s,%s,%s,%s\n", (unsigned long long)rows,
-                 cli_text_double(mae_of(&report->block), a),
-                 cli_text_double(rmse_of(&report->block), b),
-                 cli_text_double(mae_of(&report->overall), c),
-                 cli_text_double(rmse_of(&report->overall), d));
+        snprintf(line, sizeof line, "%" PRIu64 ",%.6g,%.6g,%.6g,%.6g\n", rows, mae_of(block),
+                 rmse_of(block), mae_of(all), rmse_of(all));
     else
-        snprintf(line, sizeof line, "%llu,%s,%s\n", (unsigned long long)rows,
-                 cli_text_double(error_of(&report->block), a),
-                 cli_text_double(error_of(&report->overall), b));
+        snprintf(line, sizeof line, "%" PRIu64 ",%.6g,%.6g\n", rows, error_of(block),
+                 error_of(all));
     int code = cli_put(session, report->output, line);
     return code ? code : cli_check(session, limn_output_flush(report->output));
 }
@@ -101,13 +98,12 @@ int cli_report_block(cli_session *session, cli_report *report, uint64_t rows) {
 }
 
 bool cli_report_words(const cli_report *report, char *text, size_t size) {
-    char a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES];
     const cli_tally *t = &report->overall;
     if (!report->wanted || !t->rows)
         return false;
     if (report->task == LIMN_REGRESS)
-        snprintf(text, size, "mean absolute error %s, root of the mean square %s",
-                 cli_text_double(mae_of(t), a), cli_text_double(rmse_of(t), b));
+        snprintf(text, size, "mean absolute error %.4g, root of the mean square %.4g", mae_of(t),
+                 rmse_of(t));
     else
         snprintf(text, size, "error %.2f %%", 100 * error_of(t));
     return true;
@@ -121,7 +117,6 @@ void cli_report_json(const cli_report *report, json_t *object) {
 }
 
 int cli_report_close(cli_session *session, cli_report *report, int code) {
-    (void)session;
     if (report->blocks)
         json_decref(report->blocks);
     if (report->output && code == EXIT_DONE)
