@@ -99,6 +99,28 @@ def test_a_checkpoint_that_cannot_be_written_is_told(files, table, rows):
     assert code == 1 and "folder/m.limn: cannot write there" in said
 
 
+def highest_memory(process):
+    text = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    return int(text.split("VmHWM:")[1].split()[0])  # kB
+
+
+@pytest.mark.skipif("LIMN_SANITIZED" in os.environ, reason="freed memory is kept for a while")
+def test_memory_is_that_of_what_is_stored(limn, tmp_path):
+    """Rows that are stored already come again and again."""
+    table = stream(500, seed=3, d=40)
+    table.csv(tmp_path / "first.csv")
+    limn("train", "first.csv", *SMALL, "-o", "m.limn")
+    run = Running(tmp_path, "learn", "m.limn", "-", "--report-every", 500)
+    run.send(header(table), *lines(table))
+    run.wait_for("500,")
+    before = highest_memory(run.process)
+    for _ in range(60):
+        run.send(*lines(table))
+    run.wait_for("30500,")
+    assert highest_memory(run.process) < before + 2000  # the rows alone would be 4800 kB
+    assert run.finish()[0] == 0
+
+
 # ---- interrupts ----
 
 
