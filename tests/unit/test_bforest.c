@@ -401,6 +401,39 @@ static void test_training_on_all_equals_training_on_some_and_learning_the_rest(v
             }
 }
 
+/* Rows and trees enough that threads look ahead, within trees too. */
+static void test_threads_change_neither_models_nor_answers(void **state) {
+    static const char *const settings[] = {"trees=33 warmup=100 children=6", "style=paper trees=40",
+                                           "trees=70 warmup=50 refresh=no rho=0.5"};
+    static const size_t n = 1500, begin = 60;
+    int32_t *said[2] = {malloc(n * sizeof **said), malloc(n * sizeof **said)};
+    (void)state;
+    for (size_t s = 0; s < LM_COUNT(settings); s++) {
+        rows r = draw_rows(LIMN_CLASSIFY, s == 1 ? GRID : NORMAL, n, s == 1 ? 3 : 20, 3, 12, s);
+        for (int wanted = 0; wanted < 2; wanted++) {
+            limn_context *ctx[2] = {make_context(NULL, 1, 3), make_context(NULL, 3, 3)};
+            bf_model *m[2];
+            for (int i = 0; i < 2; i++) {
+                size_t learned;
+                lm_lesson lesson = lesson_of(&r, begin, n - begin);
+                lesson.answer_class = wanted ? said[i] : NULL;
+                m[i] = train(ctx[i], &r, begin, settings[s]);
+                assert_int_equal(bf_learn(ctx[i], m[i], &lesson, &learned), LIMN_OK);
+            }
+            assert_same_bytes(ctx[0], m[0], m[1]);
+            if (wanted)
+                assert_memory_equal(said[0], said[1], (n - begin) * sizeof **said);
+            for (int i = 0; i < 2; i++) {
+                bf_destroy(&ctx[i]->mem, m[i]);
+                limn_context_free(ctx[i]);
+            }
+        }
+        free_rows(&r);
+    }
+    free(said[0]);
+    free(said[1]);
+}
+
 static void test_saving_and_loading_change_no_answer(void **state) {
     (void)state;
     for (size_t s = 0; s < LM_COUNT(usual); s++) {
@@ -871,6 +904,7 @@ int main(void) {
         cmocka_unit_test(test_forgetting_follows_its_definition),
         cmocka_unit_test(test_a_row_is_answered_as_soon_as_it_is_learned),
         cmocka_unit_test(test_training_on_all_equals_training_on_some_and_learning_the_rest),
+        cmocka_unit_test(test_threads_change_neither_models_nor_answers),
         cmocka_unit_test(test_saving_and_loading_change_no_answer),
         cmocka_unit_test(test_a_cancelled_lesson_leaves_its_first_rows),
         cmocka_unit_test(test_a_forgotten_row_never_comes_back),

@@ -134,6 +134,13 @@ typedef struct bf_end {
 
 enum { BF_CACHE = 8192 };
 
+/* The nodes of a descent. A descent stays what it was until one of them gets a child. */
+enum { BF_LEVELS = 15 };
+typedef struct bf_path {
+    uint32_t count; /* above BF_LEVELS: too many to be kept */
+    uint32_t node[BF_LEVELS];
+} bf_path;
+
 /* A distance (squared for l2) as it is compared: rounded to 22 significant bits, so that distances
  * that are equal but for rounding tie, whatever their magnitude. Keys are ordered as distances. */
 static inline uint32_t bf_key(double distance) {
@@ -169,7 +176,9 @@ void bf_distances(const bf_model *m, bf_probe *p, const uint32_t *points, size_t
                   uint32_t *keys);
 /* At equal keys: whether point a is preferred to b. */
 bool bf_preferred(const bf_model *m, uint64_t tree, uint32_t key, uint32_t a, uint32_t b);
-bf_end bf_descend(const bf_model *m, const bf_tree *tree, uint64_t number, bf_probe *p);
+/* path: the nodes on the way, the end included; or NULL. */
+bf_end bf_descend(const bf_model *m, const bf_tree *tree, uint64_t number, bf_probe *p,
+                  bf_path *path);
 void bf_tree_free(const limn_allocator *mem, bf_tree *tree);
 /* Room for one child more of a node (BF_NONE: for the root). False: no memory, nothing changed. */
 bool bf_tree_reserve(const limn_allocator *mem, bf_tree *tree, uint32_t parent);
@@ -185,7 +194,31 @@ void bf_tree_write(const bf_tree *tree, bf_node *node, uint32_t *arena);
 bool bf_tree_assign(const limn_allocator *mem, const bf_tree *from, bf_tree *to);
 /* A tree of those points, learned in that order, in the place of what tree held. */
 bool bf_grow(const limn_allocator *mem, const bf_model *m, uint64_t number, const size_t *points,
-             size_t count, bf_tree *tree);
+             size_t count, int threads, bf_tree *tree);
+
+/* ---- ahead.c: descents of rows to come, by several threads ---- */
+
+typedef struct bf_ahead {
+    size_t most;          /* rows that are looked at together; 0: none */
+    uint64_t first, rows; /* ids of those that were looked at */
+    float *x;             /* most x stride */
+    bf_end *end;          /* most x trees, as are the next two */
+    bf_path *path;
+    bool *known;
+    uint32_t *grown; /* trees x most: nodes that got a child since */
+    size_t *grown_count;
+    uint64_t **cache; /* of each thread; NULL where distances are not kept */
+    int threads;
+} bf_ahead;
+
+bool bf_ahead_make(const limn_allocator *mem, const bf_model *m, int threads, bf_ahead *a);
+void bf_ahead_free(const limn_allocator *mem, bf_ahead *a);
+/* Descends for n rows (at most a->most) from id on in the trees that learn them, or in all. */
+void bf_ahead_look(const bf_model *m, bf_ahead *a, const float *x, size_t n, uint64_t id, bool all);
+/* The end of a descent that is as good as a new one. */
+bool bf_ahead_end(const bf_model *m, const bf_ahead *a, uint64_t id, size_t tree, bf_end *end);
+/* A node of the tree got a child. */
+void bf_ahead_grew(bf_ahead *a, size_t tree, uint32_t node);
 
 /* ---- query.c ---- */
 
@@ -203,6 +236,8 @@ void bf_measure(bf_model *m, bf_probe *p, bf_vote *vote);
 /* The class of most votes; -1 without any. */
 int32_t bf_winner(const bf_model *m, const bf_vote *vote);
 
+/* Whether distances that are known are kept for other trees. */
+bool bf_keeps_distances(const bf_model *m);
 bool bf_scratch_size(const void *model, size_t rows, size_t neighbors, size_t *bytes);
 void bf_predict(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
 void bf_proba(const void *model, const float *x, size_t n, double *proba, void *scratch);
