@@ -408,8 +408,9 @@ static void test_threads_change_neither_models_nor_answers(void **state) {
     static const size_t n = 1500, begin = 60;
     int32_t *said[2] = {malloc(n * sizeof **said), malloc(n * sizeof **said)};
     (void)state;
-    for (size_t s = 0; s < LM_COUNT(settings); s++) {
-        rows r = draw_rows(LIMN_CLASSIFY, s == 1 ? GRID : NORMAL, n, s == 1 ? 3 : 20, 3, 12, s);
+    for (size_t s = 0; s < 2 * LM_COUNT(settings); s++) {
+        const char *text = settings[s / 2];
+        rows r = draw_rows(LIMN_CLASSIFY, s % 2 ? GRID : NORMAL, n, s % 2 ? 3 : 20, 3, 12, s);
         for (int wanted = 0; wanted < 2; wanted++) {
             limn_context *ctx[2] = {make_context(NULL, 1, 3), make_context(NULL, 3, 3)};
             bf_model *m[2];
@@ -417,7 +418,7 @@ static void test_threads_change_neither_models_nor_answers(void **state) {
                 size_t learned;
                 lm_lesson lesson = lesson_of(&r, begin, n - begin);
                 lesson.answer_class = wanted ? said[i] : NULL;
-                m[i] = train(ctx[i], &r, begin, settings[s]);
+                m[i] = train(ctx[i], &r, begin, text);
                 assert_int_equal(bf_learn(ctx[i], m[i], &lesson, &learned), LIMN_OK);
             }
             assert_same_bytes(ctx[0], m[0], m[1]);

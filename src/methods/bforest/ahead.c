@@ -11,6 +11,7 @@ enum { LEAST_WORK = 1 << 17, LEAST_ROWS = 16, MOST_ROWS = 256 };
 
 void bf_ahead_free(const limn_allocator *mem, bf_ahead *a) {
     lm_free_aligned(mem, a->x);
+    lm_free(mem, a->bytes);
     lm_free(mem, a->end);
     lm_free(mem, a->path);
     lm_free(mem, a->known);
@@ -40,12 +41,13 @@ bool bf_ahead_make(const limn_allocator *mem, const bf_model *m, int threads, bf
     if (!lm_mul(rows, m->trees, &cells) || !lm_mul(rows, m->store.stride, &floats))
         return false;
     a->x = lm_alloc_aligned(mem, floats, sizeof *a->x);
+    a->bytes = lm_alloc(mem, floats, sizeof *a->bytes);
     a->end = lm_alloc(mem, cells, sizeof *a->end);
     a->path = lm_alloc(mem, cells, sizeof *a->path);
     a->known = lm_alloc(mem, cells, sizeof *a->known);
     a->grown = lm_alloc(mem, cells, sizeof *a->grown);
     a->grown_count = lm_alloc(mem, m->trees, sizeof *a->grown_count);
-    if (!a->x || !a->end || !a->path || !a->known || !a->grown || !a->grown_count ||
+    if (!a->x || !a->bytes || !a->end || !a->path || !a->known || !a->grown || !a->grown_count ||
         !make_caches(mem, m, a))
         return false;
     memset(a->x, 0, floats * sizeof *a->x);
@@ -63,7 +65,8 @@ static void look_at_row(void *user, size_t index, int thread) {
     const looking *l = user;
     const bf_model *m = l->m;
     bf_ahead *a = l->a;
-    bf_probe p = bf_probe_make(m, a->x + index * m->store.stride, a->cache[thread]);
+    bf_probe p = bf_probe_make(m, a->x + index * m->store.stride,
+                               a->bytes + index * m->store.stride, a->cache[thread]);
     for (size_t t = 0; t < m->trees; t++) {
         size_t cell = index * m->trees + t;
         a->known[cell] = l->all || bf_sampled(m, t, 0, a->first + index);

@@ -51,7 +51,9 @@ typedef struct bf_store {
     uint32_t *refs;          /* nodes of each point, in all trees */
     uint32_t *older, *newer; /* live points in the order of their ids; only when owned */
     uint32_t oldest, newest;
-    bool hashed; /* style=forest: equal rows are found */
+    bool bytes;    /* all rows are whole numbers 0..255 (and the metric can use it) */
+    uint8_t *byte; /* slots x stride: the rows once more; NULL unless bytes */
+    bool hashed;   /* style=forest: equal rows are found */
     uint32_t *table;
     size_t table_size; /* a power of two, or 0 */
 } bf_store;
@@ -59,11 +61,13 @@ typedef struct bf_store {
 void bf_store_free(const limn_allocator *mem, bf_store *s);
 /* Room for one point more. A view is copied first. False: no memory, nothing changed. */
 bool bf_store_reserve(const limn_allocator *mem, bf_store *s);
-/* Makes what is derived from slots and states: refs (zero) and the table. */
+/* Makes what is derived from rows and states: refs (zero), bytes and the table. */
 bool bf_store_derive(const limn_allocator *mem, bf_store *s);
 /* Into reserved room, as the newest; x holds stride floats. */
 uint32_t bf_store_put(bf_store *s, const float *x, double norm, int32_t label, double value,
                       uint64_t id);
+/* A row as bytes; false if it is not one of whole numbers 0..255. */
+bool bf_bytes(const bf_store *s, const float *x, uint8_t *bytes);
 /* A live point takes another id, larger than all, and is the newest. */
 void bf_store_renew(bf_store *s, uint32_t slot, uint64_t id);
 /* A live point stops to be one: it is a signpost, or its slot is free when no node has it. */
@@ -118,9 +122,11 @@ typedef struct bf_model {
 
 /* A query or a row to learn. */
 typedef struct bf_probe {
-    const float *x; /* stride floats */
+    const float *x;       /* stride floats */
+    const uint8_t *bytes; /* the same; or NULL */
     double norm;
     lm_gather *gather;
+    lm_gather_bytes *gather_bytes;
     uint64_t comparisons; /* so far */
     uint64_t *cache;      /* BF_CACHE keys that are known, with their points; or NULL */
 } bf_probe;
@@ -169,8 +175,10 @@ static inline bool bf_sampled(const bf_model *m, uint64_t tree, uint64_t epoch, 
     return m->rho >= 1 || (double)(bf_hash(m, BF_SAMPLE, tree, epoch, id) >> 11) * 0x1p-53 < m->rho;
 }
 
-/* x must outlive the probe; it is padded with zeros to the stride of the store. */
-bf_probe bf_probe_make(const bf_model *m, const float *x, uint64_t *cache);
+/* x must outlive the probe; it is padded with zeros to the stride of the store, which is the room
+ * in bytes. */
+bf_probe bf_probe_make(const bf_model *m, const float *x, uint8_t *bytes, uint64_t *cache);
+bf_probe bf_probe_point(const bf_model *m, size_t point);
 /* Keys of the distances to count points. */
 void bf_distances(const bf_model *m, bf_probe *p, const uint32_t *points, size_t count,
                   uint32_t *keys);
@@ -202,6 +210,7 @@ typedef struct bf_ahead {
     size_t most;          /* rows that are looked at together; 0: none */
     uint64_t first, rows; /* ids of those that were looked at */
     float *x;             /* most x stride */
+    uint8_t *bytes;       /* the same */
     bf_end *end;          /* most x trees, as are the next two */
     bf_path *path;
     bool *known;

@@ -24,6 +24,7 @@
 /* What learning needs besides the model. */
 typedef struct work {
     float *x; /* padded */
+    uint8_t *bytes;
     uint64_t *cache;
     bf_end *ends;
     bool *known, *takes;
@@ -39,6 +40,7 @@ typedef struct row {
 
 static void work_free(const limn_allocator *mem, work *w) {
     lm_free_aligned(mem, w->x);
+    lm_free(mem, w->bytes);
     lm_free(mem, w->cache);
     lm_free(mem, w->ends);
     lm_free(mem, w->known);
@@ -51,11 +53,12 @@ static bool work_make(const limn_allocator *mem, const bf_model *m, int threads,
     w->x = lm_alloc_aligned(mem, m->store.stride, sizeof *w->x);
     if (bf_keeps_distances(m) && !(w->cache = lm_alloc(mem, BF_CACHE, sizeof *w->cache)))
         return false;
+    w->bytes = lm_alloc(mem, m->store.stride, sizeof *w->bytes);
     w->ends = lm_alloc(mem, m->trees, sizeof *w->ends);
     w->known = lm_alloc(mem, m->trees, sizeof *w->known);
     w->takes = lm_alloc(mem, m->trees, sizeof *w->takes);
     w->vote.votes = lm_alloc(mem, m->classes, sizeof *w->vote.votes);
-    if (!w->x || !w->ends || !w->known || !w->takes || !w->vote.votes)
+    if (!w->x || !w->bytes || !w->ends || !w->known || !w->takes || !w->vote.votes)
         return false;
     memset(w->x, 0, m->store.stride * sizeof *w->x);
     return bf_ahead_make(mem, m, threads, &w->ahead);
@@ -315,7 +318,7 @@ static limn_status repair(limn_context *ctx, bf_model *m, work *w, const row *r)
     for (int round = 0; round < 4; round++) {
         bool changed = false;
         uint32_t newest = m->store.newest;
-        bf_probe p = bf_probe_make(m, w->x, w->cache);
+        bf_probe p = bf_probe_make(m, w->x, w->bytes, w->cache);
         memset(w->known, 0, m->trees * sizeof *w->known);
         memset(w->takes, 0, m->trees * sizeof *w->takes);
         bf_ask(m, &p, w->ends, w->known, &w->vote);
@@ -348,7 +351,7 @@ static void answer(const bf_model *m, bf_probe *p, work *w, int32_t *class, doub
 
 static limn_status learn_row(limn_context *ctx, bf_model *m, work *w, const row *r, int32_t *class,
                              double *value) {
-    bf_probe p = bf_probe_make(m, w->x, w->cache);
+    bf_probe p = bf_probe_make(m, w->x, w->bytes, w->cache);
     bool any = false, buffered = m->seen < m->warmup;
     uint32_t same = bf_store_find(&m->store, w->x);
     memset(w->takes, 0, m->trees * sizeof *w->takes);

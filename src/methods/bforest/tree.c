@@ -14,17 +14,33 @@
 
 #define FAR 1e300
 
-bf_probe bf_probe_make(const bf_model *m, const float *x, uint64_t *cache) {
-    bf_probe p = {.x = x, .cache = cache};
+static bf_probe begin(const bf_model *m, const float *x) {
+    bf_probe p = {.x = x};
     if (m->metric == BF_COSINE) {
         const uint32_t self = 0;
         p.gather = lm_gather_kernel(LM_DOT);
         p.gather(x, x, m->store.stride, &self, 1, &p.norm);
     } else if (m->metric != BF_CALLER) {
         p.gather = lm_gather_kernel(m->metric == BF_L1 ? LM_L1 : LM_L2);
+        p.gather_bytes = lm_gather_bytes_kernel();
     }
+    return p;
+}
+
+bf_probe bf_probe_make(const bf_model *m, const float *x, uint8_t *bytes, uint64_t *cache) {
+    bf_probe p = begin(m, x);
+    if (m->store.bytes && bf_bytes(&m->store, x, bytes))
+        p.bytes = bytes;
+    p.cache = cache;
     if (cache)
         memset(cache, 0xff, BF_CACHE * sizeof *cache);
+    return p;
+}
+
+bf_probe bf_probe_point(const bf_model *m, size_t point) {
+    bf_probe p = begin(m, m->store.x + point * m->store.stride);
+    if (m->store.bytes)
+        p.bytes = m->store.byte + point * m->store.stride;
     return p;
 }
 
@@ -50,7 +66,10 @@ static void measure(const bf_model *m, const bf_probe *p, const uint32_t *points
             keys[i] = bf_key(from_caller(m, p->x, s->x + (size_t)points[i] * s->stride));
         return;
     }
-    p->gather(p->x, s->x, s->stride, points, count, out);
+    if (p->bytes && s->bytes) /* a point that came meanwhile may have ended it */
+        p->gather_bytes(p->bytes, s->byte, s->stride, points, count, out);
+    else
+        p->gather(p->x, s->x, s->stride, points, count, out);
     if (m->metric == BF_COSINE)
         for (size_t i = 0; i < count; i++)
             out[i] = cosine(out[i], p->norm, s->norm[points[i]]);
@@ -240,10 +259,6 @@ void bf_tree_append(bf_tree *tree, const bf_end *end, uint32_t point) {
     points[parent->capacity + parent->children++] = number;
 }
 
-static const float *row_of(const bf_model *m, size_t point) {
-    return m->store.x + point * m->store.stride;
-}
-
 /* The tree learns a point whose descent ended there. */
 static bool learn_point(const limn_allocator *mem, const bf_model *m, uint32_t point,
                         const bf_end *end, bf_tree *tree, bool *grew) {
@@ -261,7 +276,7 @@ static bool grow_alone(const limn_allocator *mem, const bf_model *m, uint64_t nu
                        const size_t *points, size_t count, bf_tree *tree) {
     bool fine = true, grew;
     for (size_t i = 0; i < count && fine; i++) {
-        bf_probe p = bf_probe_make(m, row_of(m, points[i]), NULL);
+        bf_probe p = bf_probe_point(m, points[i]);
         bf_end end = bf_descend(m, tree, number, &p, NULL);
         fine = learn_point(mem, m, (uint32_t)points[i], &end, tree, &grew);
     }
@@ -288,7 +303,7 @@ static void descend_some(void *user, size_t index, int thread) {
     size_t from = index * PIECE, to = from + PIECE < g->count ? from + PIECE : g->count;
     (void)thread;
     for (size_t i = from; i < to; i++) {
-        bf_probe p = bf_probe_make(g->m, row_of(g->m, g->points[i]), NULL);
+        bf_probe p = bf_probe_point(g->m, g->points[i]);
         g->end[i] = bf_descend(g->m, g->tree, g->number, &p, &g->path[i]);
     }
 }
@@ -304,7 +319,7 @@ static bool learn_block(const limn_allocator *mem, const together *g, bf_tree *t
             valid = grown[path->node[k]] != block;
         bf_end end = g->end[i];
         if (!valid) {
-            bf_probe p = bf_probe_make(g->m, row_of(g->m, g->points[i]), NULL);
+            bf_probe p = bf_probe_point(g->m, g->points[i]);
             end = bf_descend(g->m, tree, g->number, &p, NULL);
         }
         fine = learn_point(mem, g->m, (uint32_t)g->points[i], &end, tree, &grew);
