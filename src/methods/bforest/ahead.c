@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 
 /* Work enough for a block of rows to be worth starting threads, in floats of rows times trees. */
-enum { LEAST_WORK = 1 << 17, LEAST_ROWS = 16, MOST_ROWS = 256 };
+enum { LEAST_WORK = 1 << 20, LEAST_ROWS = 16, MOST_ROWS = 256 };
 
 void bf_ahead_free(const limn_allocator *mem, bf_ahead *a) {
     lm_free_aligned(mem, a->x);

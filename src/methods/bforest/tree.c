@@ -286,7 +286,7 @@ static bool grow_alone(const limn_allocator *mem, const bf_model *m, uint64_t nu
 /* Several threads descend for a block of points in the tree as it is. Then the points are learned
  * one by one; where a node on a point's way has got a child meanwhile, it descends once more. So
  * the tree is the one that a single thread grows. */
-enum { ALONE = 256, BLOCK = 1024, PIECE = 32 };
+enum { ALONE = 256, BLOCK = 1024, PIECE = 16, LEAST_STRIDE = 64 };
 
 typedef struct together {
     const bf_model *m;
@@ -338,7 +338,9 @@ static bool grow_together(const limn_allocator *mem, const bf_model *m, uint64_t
     bool fine = grown && g.end && g.path && grow_alone(mem, m, number, points, ALONE, tree);
     for (size_t from = ALONE; from < count && fine; from += g.count) {
         g.points = points + from;
-        g.count = count - from < BLOCK ? count - from : BLOCK;
+        /* In a small tree most ways would get a child. */
+        size_t most = tree->nodes / 8 < BLOCK ? tree->nodes / 8 + 1 : BLOCK;
+        g.count = count - from < most ? count - from : most;
         lm_parallel(threads, (g.count + PIECE - 1) / PIECE, descend_some, &g);
         fine = learn_block(mem, &g, tree, ++block, grown);
     }
@@ -351,7 +353,7 @@ static bool grow_together(const limn_allocator *mem, const bf_model *m, uint64_t
 bool bf_grow(const limn_allocator *mem, const bf_model *m, uint64_t number, const size_t *points,
              size_t count, int threads, bf_tree *tree) {
     tree->nodes = tree->used = tree->depth = 0;
-    if (threads > 1 && count > 2 * ALONE)
+    if (threads > 1 && count > 2 * ALONE && m->store.stride >= LEAST_STRIDE)
         return grow_together(mem, m, number, points, count, threads, tree);
     return grow_alone(mem, m, number, points, count, tree);
 }
