@@ -18,7 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE_FLOATS = 1 << 18 }; /* what a reader hands out at most */
+/* Of floats no more than a reader hands out at once; of rows so few that an interrupt is heard and
+ * the progress line drawn while a slow model learns them. */
+enum { PIECE_FLOATS = 1 << 18, PIECE_ROWS = 1024 };
 
 typedef struct learning {
     cli_session *session;
@@ -170,7 +172,16 @@ static int find_start(learning *l) {
         return cli_fail(EXIT_USAGE,
                         "%s: --resume needs a file that can be read again, and that is not empty",
                         l->data);
-    if (code || !limn_model_mark(l->model, &mark) || (code = same_data(l, &mark, &same)))
+    if (code)
+        return code;
+    if (!limn_model_mark(l->model, &mark)) {
+        /* What was killed before its first checkpoint is resumed at the first row. */
+        if (l->args->resume && !l->session->quiet)
+            fprintf(stderr, "limn: the model has not learned from a file yet; --resume begins with "
+                            "the first row\n");
+        return EXIT_DONE;
+    }
+    if ((code = same_data(l, &mark, &same)))
         return code;
     if (l->args->resume && !same)
         return refuse_resume(l, &mark);
@@ -229,7 +240,7 @@ static int open_data(learning *l) {
     int code = cli_check(
         l->session, limn_reader_open(l->session->context, l->data, &options, l->model, &l->reader));
     size_t most = PIECE_FLOATS / (l->before.features ? l->before.features : 1);
-    l->piece = most < 1 ? 1 : most < CLI_CHUNK_ROWS ? most : CLI_CHUNK_ROWS;
+    l->piece = most < 1 ? 1 : most < PIECE_ROWS ? most : PIECE_ROWS;
     l->classes = malloc(l->piece * sizeof *l->classes);
     l->values = malloc(l->piece * sizeof *l->values);
     if (!code && (!l->classes || !l->values))

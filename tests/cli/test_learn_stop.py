@@ -220,7 +220,9 @@ def test_resuming_after_the_end_learns_nothing(limn, files):
 
 
 def test_resuming_what_was_never_begun_learns_everything(limn, files):
-    limn("learn", "m.limn", "data.csv", "--resume")  # killed before the first checkpoint
+    done = limn("learn", "m.limn", "data.csv", "--resume")  # killed before the first checkpoint
+    assert done.stderr == ("limn: the model has not learned from a file yet; --resume begins with "
+                           "the first row\n")
     assert same(files, "m.limn")
 
 

@@ -51,7 +51,9 @@ typedef struct bf_store {
     uint32_t *refs;          /* nodes of each point, in all trees */
     uint32_t *older, *newer; /* live points in the order of their ids; only when owned */
     uint32_t oldest, newest;
-    bool hashed; /* style=forest: equal rows are found */
+    bool bytes;    /* all rows are whole numbers 0..255 (and the metric can use it) */
+    uint8_t *byte; /* slots x stride: the rows once more; NULL unless bytes */
+    bool hashed;   /* style=forest: equal rows are found */
     uint32_t *table;
     size_t table_size; /* a power of two, or 0 */
 } bf_store;
@@ -59,11 +61,13 @@ typedef struct bf_store {
 void bf_store_free(const limn_allocator *mem, bf_store *s);
 /* Room for one point more. A view is copied first. False: no memory, nothing changed. */
 bool bf_store_reserve(const limn_allocator *mem, bf_store *s);
-/* Makes what is derived from slots and states: refs (zero) and the table. */
+/* Makes what is derived from rows and states: refs (zero), bytes and the table. */
 bool bf_store_derive(const limn_allocator *mem, bf_store *s);
 /* Into reserved room, as the newest; x holds stride floats. */
 uint32_t bf_store_put(bf_store *s, const float *x, double norm, int32_t label, double value,
                       uint64_t id);
+/* A row as bytes; false if it is not one of whole numbers 0..255. */
+bool bf_bytes(const bf_store *s, const float *x, uint8_t *bytes);
 /* A live point takes another id, larger than all, and is the newest. */
 void bf_store_renew(bf_store *s, uint32_t slot, uint64_t id);
 /* A live point stops to be one: it is a signpost, or its slot is free when no node has it. */
@@ -118,9 +122,11 @@ typedef struct bf_model {
 
 /* A query or a row to learn. */
 typedef struct bf_probe {
-    const float *x; /* stride floats */
+    const float *x;       /* stride floats */
+    const uint8_t *bytes; /* the same; or NULL */
     double norm;
     lm_gather *gather;
+    lm_gather_bytes *gather_bytes;
     uint64_t comparisons; /* so far */
     uint64_t *cache;      /* BF_CACHE keys that are known, with their points; or NULL */
 } bf_probe;
@@ -133,6 +139,13 @@ typedef struct bf_end {
 } bf_end;
 
 enum { BF_CACHE = 8192 };
+
+/* The nodes of a descent. A descent stays what it was until one of them gets a child. */
+enum { BF_LEVELS = 15 };
+typedef struct bf_path {
+    uint32_t count; /* above BF_LEVELS: too many to be kept */
+    uint32_t node[BF_LEVELS];
+} bf_path;
 
 /* A distance (squared for l2) as it is compared: rounded to 22 significant bits, so that distances
  * that are equal but for rounding tie, whatever their magnitude. Keys are ordered as distances. */
@@ -162,14 +175,18 @@ static inline bool bf_sampled(const bf_model *m, uint64_t tree, uint64_t epoch, 
     return m->rho >= 1 || (double)(bf_hash(m, BF_SAMPLE, tree, epoch, id) >> 11) * 0x1p-53 < m->rho;
 }
 
-/* x must outlive the probe; it is padded with zeros to the stride of the store. */
-bf_probe bf_probe_make(const bf_model *m, const float *x, uint64_t *cache);
+/* x must outlive the probe; it is padded with zeros to the stride of the store, which is the room
+ * in bytes. */
+bf_probe bf_probe_make(const bf_model *m, const float *x, uint8_t *bytes, uint64_t *cache);
+bf_probe bf_probe_point(const bf_model *m, size_t point);
 /* Keys of the distances to count points. */
 void bf_distances(const bf_model *m, bf_probe *p, const uint32_t *points, size_t count,
                   uint32_t *keys);
 /* At equal keys: whether point a is preferred to b. */
 bool bf_preferred(const bf_model *m, uint64_t tree, uint32_t key, uint32_t a, uint32_t b);
-bf_end bf_descend(const bf_model *m, const bf_tree *tree, uint64_t number, bf_probe *p);
+/* path: the nodes on the way, the end included; or NULL. */
+bf_end bf_descend(const bf_model *m, const bf_tree *tree, uint64_t number, bf_probe *p,
+                  bf_path *path);
 void bf_tree_free(const limn_allocator *mem, bf_tree *tree);
 /* Room for one child more of a node (BF_NONE: for the root). False: no memory, nothing changed. */
 bool bf_tree_reserve(const limn_allocator *mem, bf_tree *tree, uint32_t parent);
@@ -185,7 +202,32 @@ void bf_tree_write(const bf_tree *tree, bf_node *node, uint32_t *arena);
 bool bf_tree_assign(const limn_allocator *mem, const bf_tree *from, bf_tree *to);
 /* A tree of those points, learned in that order, in the place of what tree held. */
 bool bf_grow(const limn_allocator *mem, const bf_model *m, uint64_t number, const size_t *points,
-             size_t count, bf_tree *tree);
+             size_t count, int threads, bf_tree *tree);
+
+/* ---- ahead.c: descents of rows to come, by several threads ---- */
+
+typedef struct bf_ahead {
+    size_t most;          /* rows that are looked at together; 0: none */
+    uint64_t first, rows; /* ids of those that were looked at */
+    float *x;             /* most x stride */
+    uint8_t *bytes;       /* the same */
+    bf_end *end;          /* most x trees, as are the next two */
+    bf_path *path;
+    bool *known;
+    uint32_t *grown; /* trees x most: nodes that got a child since */
+    size_t *grown_count;
+    uint64_t **cache; /* of each thread; NULL where distances are not kept */
+    int threads;
+} bf_ahead;
+
+bool bf_ahead_make(const limn_allocator *mem, const bf_model *m, int threads, bf_ahead *a);
+void bf_ahead_free(const limn_allocator *mem, bf_ahead *a);
+/* Descends for n rows (at most a->most) from id on in the trees that learn them, or in all. */
+void bf_ahead_look(const bf_model *m, bf_ahead *a, const float *x, size_t n, uint64_t id, bool all);
+/* The end of a descent that is as good as a new one. */
+bool bf_ahead_end(const bf_model *m, const bf_ahead *a, uint64_t id, size_t tree, bf_end *end);
+/* A node of the tree got a child. */
+void bf_ahead_grew(bf_ahead *a, size_t tree, uint32_t node);
 
 /* ---- query.c ---- */
 
@@ -203,6 +245,8 @@ void bf_measure(bf_model *m, bf_probe *p, bf_vote *vote);
 /* The class of most votes; -1 without any. */
 int32_t bf_winner(const bf_model *m, const bf_vote *vote);
 
+/* Whether distances that are known are kept for other trees. */
+bool bf_keeps_distances(const bf_model *m);
 bool bf_scratch_size(const void *model, size_t rows, size_t neighbors, size_t *bytes);
 void bf_predict(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
 void bf_proba(const void *model, const float *x, size_t n, double *proba, void *scratch);

@@ -24,10 +24,12 @@
 /* What learning needs besides the model. */
 typedef struct work {
     float *x; /* padded */
+    uint8_t *bytes;
     uint64_t *cache;
     bf_end *ends;
     bool *known, *takes;
     bf_vote vote;
+    bf_ahead ahead;
 } work;
 
 typedef struct row {
@@ -38,24 +40,28 @@ typedef struct row {
 
 static void work_free(const limn_allocator *mem, work *w) {
     lm_free_aligned(mem, w->x);
+    lm_free(mem, w->bytes);
     lm_free(mem, w->cache);
     lm_free(mem, w->ends);
     lm_free(mem, w->known);
     lm_free(mem, w->takes);
     lm_free(mem, w->vote.votes);
+    bf_ahead_free(mem, &w->ahead);
 }
 
-static bool work_make(const limn_allocator *mem, const bf_model *m, work *w) {
+static bool work_make(const limn_allocator *mem, const bf_model *m, int threads, work *w) {
     w->x = lm_alloc_aligned(mem, m->store.stride, sizeof *w->x);
-    w->cache = lm_alloc(mem, BF_CACHE, sizeof *w->cache);
+    if (bf_keeps_distances(m) && !(w->cache = lm_alloc(mem, BF_CACHE, sizeof *w->cache)))
+        return false;
+    w->bytes = lm_alloc(mem, m->store.stride, sizeof *w->bytes);
     w->ends = lm_alloc(mem, m->trees, sizeof *w->ends);
     w->known = lm_alloc(mem, m->trees, sizeof *w->known);
     w->takes = lm_alloc(mem, m->trees, sizeof *w->takes);
     w->vote.votes = lm_alloc(mem, m->classes, sizeof *w->vote.votes);
-    if (!w->x || !w->cache || !w->ends || !w->known || !w->takes || !w->vote.votes)
+    if (!w->x || !w->bytes || !w->ends || !w->known || !w->takes || !w->vote.votes)
         return false;
     memset(w->x, 0, m->store.stride * sizeof *w->x);
-    return true;
+    return bf_ahead_make(mem, m, threads, &w->ahead);
 }
 
 /* ---- building trees ---- */
@@ -72,6 +78,7 @@ typedef struct building {
     size_t *points; /* live ones, the oldest first */
     size_t count, first;
     bool warmup;
+    int inside;     /* threads for each tree */
     bench *benches; /* of each thread */
     bool *failed;   /* of each tree */
 } building;
@@ -112,7 +119,7 @@ static void build_one(void *user, size_t index, int thread) {
     bf_tree *tree = &b->m->tree[number];
     uint64_t epoch = tree->epoch + !b->warmup;
     size_t count = b->count ? choose_points(b, number, epoch, at->order) : 0;
-    b->failed[index] = !bf_grow(b->mem, b->m, number, at->order, count, &at->tree) ||
+    b->failed[index] = !bf_grow(b->mem, b->m, number, at->order, count, b->inside, &at->tree) ||
                        !bf_tree_assign(b->mem, &at->tree, tree);
     if (!b->failed[index])
         tree->epoch = epoch;
@@ -162,6 +169,7 @@ limn_status bf_rebuild(limn_context *ctx, bf_model *m, size_t first, size_t coun
     building b = {.mem = &ctx->mem, .m = m, .first = first, .warmup = warmup};
     int most = ctx->threads < LM_THREADS_MAX ? ctx->threads : LM_THREADS_MAX;
     int threads = (size_t)most < count ? most : (int)count;
+    b.inside = most / threads;
     bool fine = building_make(&b, count, threads);
     if (fine) {
         count_nodes(m, first, count, true);
@@ -254,7 +262,7 @@ static bool is_right(const bf_model *m, const bf_vote *v, const row *r) {
 
 static void find_end(const bf_model *m, bf_probe *p, work *w, size_t tree) {
     if (!w->known[tree])
-        w->ends[tree] = bf_descend(m, &m->tree[tree], tree, p);
+        w->ends[tree] = bf_descend(m, &m->tree[tree], tree, p, NULL);
     w->known[tree] = true;
 }
 
@@ -287,8 +295,8 @@ static limn_status reserve(limn_context *ctx, bf_model *m, const work *w, bool s
 }
 
 /* point: where the row is stored already, or BF_NONE. */
-static limn_status take(limn_context *ctx, bf_model *m, const bf_probe *p, const work *w,
-                        const row *r, bool store, uint32_t point) {
+static limn_status take(limn_context *ctx, bf_model *m, const bf_probe *p, work *w, const row *r,
+                        bool store, uint32_t point) {
     limn_status status = reserve(ctx, m, w, store && point == BF_NONE);
     if (status != LIMN_OK)
         return status;
@@ -297,6 +305,7 @@ static limn_status take(limn_context *ctx, bf_model *m, const bf_probe *p, const
     for (size_t t = 0; t < m->trees; t++)
         if (w->takes[t]) {
             bf_tree_append(&m->tree[t], &w->ends[t], point);
+            bf_ahead_grew(&w->ahead, t, w->ends[t].node);
             m->store.refs[point]++;
             m->nodes++;
         }
@@ -309,7 +318,7 @@ static limn_status repair(limn_context *ctx, bf_model *m, work *w, const row *r)
     for (int round = 0; round < 4; round++) {
         bool changed = false;
         uint32_t newest = m->store.newest;
-        bf_probe p = bf_probe_make(m, w->x, w->cache);
+        bf_probe p = bf_probe_make(m, w->x, w->bytes, w->cache);
         memset(w->known, 0, m->trees * sizeof *w->known);
         memset(w->takes, 0, m->trees * sizeof *w->takes);
         bf_ask(m, &p, w->ends, w->known, &w->vote);
@@ -342,11 +351,12 @@ static void answer(const bf_model *m, bf_probe *p, work *w, int32_t *class, doub
 
 static limn_status learn_row(limn_context *ctx, bf_model *m, work *w, const row *r, int32_t *class,
                              double *value) {
-    bf_probe p = bf_probe_make(m, w->x, w->cache);
+    bf_probe p = bf_probe_make(m, w->x, w->bytes, w->cache);
     bool any = false, buffered = m->seen < m->warmup;
     uint32_t same = bf_store_find(&m->store, w->x);
-    memset(w->known, 0, m->trees * sizeof *w->known);
     memset(w->takes, 0, m->trees * sizeof *w->takes);
+    for (size_t t = 0; t < m->trees; t++)
+        w->known[t] = bf_ahead_end(m, &w->ahead, r->id, t, &w->ends[t]);
     if (is_measured(m, r->id))
         bf_measure(m, &p, &w->vote);
     if (class || value)
@@ -371,6 +381,7 @@ static limn_status learn_row(limn_context *ctx, bf_model *m, work *w, const row 
     if (status != LIMN_OK)
         return status;
     if (same != BF_NONE) {
+        w->ahead.rows = 0; /* with another id it may win other ties */
         bf_store_renew(&m->store, same, r->id);
         if (m->task == LIMN_REGRESS)
             m->store.value[same] = r->value;
@@ -379,6 +390,32 @@ static limn_status learn_row(limn_context *ctx, bf_model *m, work *w, const row 
     }
     m->seen++;
     return LIMN_OK;
+}
+
+/* Rows from lesson's i-th on that can be looked at together: trees are not built in between. */
+static size_t rows_together(const bf_model *m, const work *w, const lm_lesson *lesson, size_t i) {
+    size_t rows = lesson->n - i < w->ahead.most ? lesson->n - i : w->ahead.most;
+    double left = (double)rows;
+    if (m->seen < m->warmup)
+        return 0;
+    for (size_t t = 0; t < m->trees && m->refresh; t++) {
+        double until = ceil(threshold(m, t) - (double)m->seen);
+        left = until < left ? until : left;
+    }
+    return left >= 4 ? (size_t)left : 0; /* fewer are not worth starting threads */
+}
+
+static void look_ahead(const bf_model *m, work *w, const lm_lesson *lesson, size_t i) {
+    bf_ahead *a = &w->ahead;
+    uint64_t id = lesson->first + i;
+    if (!a->most || (a->rows && id - a->first < a->rows))
+        return;
+    size_t rows = rows_together(m, w, lesson, i);
+    if (rows)
+        bf_ahead_look(m, a, lesson->x + i * m->d, rows, id,
+                      lesson->answer_class || lesson->answer_value);
+    else
+        a->rows = 0;
 }
 
 /* What a row's arrival leads to besides. */
@@ -396,10 +433,10 @@ limn_status bf_learn(limn_context *ctx, void *opaque, const lm_lesson *lesson, s
     work w = {.x = NULL};
     *learned = 0;
     limn_status status = bf_own(ctx, m);
-    if (status == LIMN_OK && !work_make(&ctx->mem, m, &w))
+    if (status == LIMN_OK && !work_make(&ctx->mem, m, ctx->threads, &w))
         status = lm_fail_memory(ctx);
     for (size_t i = 0; i < lesson->n && status == LIMN_OK; i++) {
-        bool changed = m->style == BF_PAPER && m->rho < 1;
+        bool changed = false, unsure = m->style == BF_PAPER && m->rho < 1;
         row r = {.label = lesson->label ? lesson->label[i] : 0,
                  .value = lesson->target ? lesson->target[i] : 0,
                  .id = lesson->first + i};
@@ -408,13 +445,16 @@ limn_status bf_learn(limn_context *ctx, void *opaque, const lm_lesson *lesson, s
         if (status != LIMN_OK)
             break;
         memcpy(w.x, lesson->x + i * m->d, m->d * sizeof *w.x);
+        look_ahead(m, &w, lesson, i);
         status = learn_row(ctx, m, &w, &r, lesson->answer_class ? lesson->answer_class + i : NULL,
                            lesson->answer_value ? lesson->answer_value + i : NULL);
         if (status != LIMN_OK)
             break;
         ++*learned;
         status = settle(ctx, m, &changed);
-        if (status == LIMN_OK && changed)
+        if (changed)
+            w.ahead.rows = 0;
+        if (status == LIMN_OK && (changed || unsure))
             status = repair(ctx, m, &w, &r);
     }
     work_free(&ctx->mem, &w);

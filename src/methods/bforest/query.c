@@ -86,7 +86,7 @@ static void ask_trees(const bf_model *m, bf_probe *p, bf_end *ends, bool *known,
         if (known && known[t])
             end = ends[t];
         else
-            end = bf_descend(m, &m->tree[t], t, p);
+            end = bf_descend(m, &m->tree[t], t, p, NULL);
         if (known) {
             ends[t] = end;
             known[t] = true;
@@ -143,7 +143,7 @@ static size_t round64(size_t n) {
     return (n + 63) / 64 * 64;
 }
 
-static bool has_cache(const bf_model *m) {
+bool bf_keeps_distances(const bf_model *m) {
     return m->metric == BF_CALLER || m->d >= CACHE_FROM;
 }
 
@@ -154,13 +154,15 @@ bool bf_scratch_size(const void *opaque, size_t rows, size_t neighbors, size_t *
     return lm_mul(m->classes, sizeof(double), &votes) && lm_add(votes, 64, &votes) &&
            lm_mul(m->store.stride, sizeof(float), &row) &&
            lm_add(round64(votes - 64), round64(row), bytes) &&
-           lm_add(*bytes, has_cache(m) ? BF_CACHE * sizeof(uint64_t) : 0, bytes);
+           lm_add(*bytes, round64(m->store.stride), bytes) &&
+           lm_add(*bytes, bf_keeps_distances(m) ? BF_CACHE * sizeof(uint64_t) : 0, bytes);
 }
 
 /* One row's memory. */
 typedef struct layout {
     bf_vote vote;
     float *x;
+    uint8_t *bytes;
     uint64_t *cache;
 } layout;
 
@@ -170,14 +172,16 @@ static layout begin(const bf_model *m, void *scratch) {
     base += round64(m->classes * sizeof(double));
     at.x = (float *)(void *)base;
     base += round64(m->store.stride * sizeof(float));
-    at.cache = has_cache(m) ? (uint64_t *)(void *)base : NULL;
+    at.bytes = (uint8_t *)base;
+    base += round64(m->store.stride);
+    at.cache = bf_keeps_distances(m) ? (uint64_t *)(void *)base : NULL;
     memset(at.x, 0, m->store.stride * sizeof *at.x);
     return at;
 }
 
 static void ask_row(const bf_model *m, layout *at, const float *x) {
     memcpy(at->x, x, m->d * sizeof *x);
-    bf_probe p = bf_probe_make(m, at->x, at->cache);
+    bf_probe p = bf_probe_make(m, at->x, at->bytes, at->cache);
     bf_ask(m, &p, NULL, NULL, &at->vote);
 }
 

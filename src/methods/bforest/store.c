@@ -14,7 +14,7 @@ typedef struct column {
     size_t size; /* of an item */
 } column;
 
-enum { COLUMNS = 10, STORED = 7 };
+enum { COLUMNS = 11, STORED = 7 };
 
 static void list_columns(bf_store *s, column *columns) {
     const column all[COLUMNS] = {
@@ -28,6 +28,7 @@ static void list_columns(bf_store *s, column *columns) {
         {(void **)&s->refs, sizeof *s->refs},
         {(void **)&s->older, sizeof *s->older},
         {(void **)&s->newer, sizeof *s->newer},
+        {(void **)&s->byte, s->bytes ? s->stride : 0},
     };
     memcpy(columns, all, sizeof all);
 }
@@ -169,6 +170,30 @@ static bool table_make(const limn_allocator *mem, bf_store *s, size_t points) {
     return true;
 }
 
+/* ---- rows of bytes ---- */
+
+bool bf_bytes(const bf_store *s, const float *x, uint8_t *bytes) {
+    int strange = 0;
+    for (size_t j = 0; j < s->stride; j++) {
+        float v = x[j] >= 0 && x[j] <= 255 ? x[j] : 0;
+        bytes[j] = (uint8_t)v;
+        strange |= (float)bytes[j] != x[j];
+    }
+    return !strange;
+}
+
+/* All rows as bytes; without memory for that the rows themselves do. */
+static void make_bytes(const limn_allocator *mem, bf_store *s) {
+    s->byte = s->bytes ? lm_alloc_aligned(mem, s->slots ? s->slots : 1, s->stride) : NULL;
+    s->bytes = s->byte != NULL;
+    for (size_t i = 0; i < s->slots && s->bytes; i++)
+        s->bytes = bf_bytes(s, s->x + i * s->stride, s->byte + i * s->stride);
+    if (!s->bytes) {
+        lm_free_aligned(mem, s->byte);
+        s->byte = NULL;
+    }
+}
+
 bool bf_store_derive(const limn_allocator *mem, bf_store *s) {
     lm_free(mem, s->table);
     s->table = NULL;
@@ -177,6 +202,7 @@ bool bf_store_derive(const limn_allocator *mem, bf_store *s) {
     if (!s->refs)
         return false;
     memset(s->refs, 0, s->slots * sizeof *s->refs);
+    make_bytes(mem, s);
     return table_make(mem, s, s->live);
 }
 
@@ -190,7 +216,7 @@ static bool copy_columns(const limn_allocator *mem, const bf_store *s, const col
         if (columns[i].data == (void **)(uintptr_t)&s->free)
             items = s->free_count;
         if (!columns[i].size)
-            continue;
+            continue; /* copies[i] is NULL */
         if (!lm_mul(capacity, columns[i].size, &bytes) ||
             !(copies[i] = lm_alloc_aligned(mem, bytes, 1)))
             return false;
@@ -252,6 +278,8 @@ uint32_t bf_store_put(bf_store *s, const float *x, double norm, int32_t label, d
         s->label[slot] = label;
     if (s->norms)
         s->norm[slot] = norm;
+    if (s->bytes && !bf_bytes(s, x, s->byte + (size_t)slot * s->stride))
+        s->bytes = false; /* byte is freed when the columns are moved */
     s->id[slot] = id;
     s->state[slot] = BF_LIVE;
     s->refs[slot] = 0;
@@ -271,6 +299,8 @@ void bf_store_renew(bf_store *s, uint32_t slot, uint64_t id) {
 /* Nothing of the point stays in its slot. */
 static void clear(bf_store *s, uint32_t slot) {
     memset(s->x + (size_t)slot * s->stride, 0, s->stride * sizeof *s->x);
+    if (s->bytes)
+        memset(s->byte + (size_t)slot * s->stride, 0, s->stride);
     s->id[slot] = 0;
     s->state[slot] = BF_FREE;
     if (s->norms)
@@ -310,6 +340,7 @@ bool bf_store_pack(const limn_allocator *mem, bf_store *s, uint32_t *moved) {
                        .stride = s->stride,
                        .values = s->values,
                        .norms = s->norms,
+                       .bytes = s->bytes,
                        .hashed = s->hashed,
                        .oldest = BF_NONE,
                        .newest = BF_NONE,

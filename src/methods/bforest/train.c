@@ -38,6 +38,7 @@ limn_status bf_configure(limn_context *ctx, const lm_params *params, bf_model *m
     m->store.d = m->d;
     m->store.values = m->task == LIMN_REGRESS;
     m->store.norms = m->metric == BF_COSINE;
+    m->store.bytes = m->metric == BF_L2 && m->store.stride <= LM_BYTES_MOST;
     m->store.hashed = m->style == BF_FOREST;
     m->store.oldest = m->store.newest = BF_NONE;
     m->caller = ctx->metric;

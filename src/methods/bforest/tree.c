@@ -6,23 +6,41 @@
  * as good as a random choice, and the same one each time, so that what was learned is found. */
 #include "methods/bforest/bforest.h"
 
+#include "base/parallel.h"
+
 #include <math.h>
 
 /* ---- distances ---- */
 
 #define FAR 1e300
 
-bf_probe bf_probe_make(const bf_model *m, const float *x, uint64_t *cache) {
-    bf_probe p = {.x = x, .cache = cache};
+static bf_probe begin(const bf_model *m, const float *x) {
+    bf_probe p = {.x = x};
     if (m->metric == BF_COSINE) {
         const uint32_t self = 0;
         p.gather = lm_gather_kernel(LM_DOT);
         p.gather(x, x, m->store.stride, &self, 1, &p.norm);
     } else if (m->metric != BF_CALLER) {
         p.gather = lm_gather_kernel(m->metric == BF_L1 ? LM_L1 : LM_L2);
+        p.gather_bytes = lm_gather_bytes_kernel();
     }
+    return p;
+}
+
+bf_probe bf_probe_make(const bf_model *m, const float *x, uint8_t *bytes, uint64_t *cache) {
+    bf_probe p = begin(m, x);
+    if (m->store.bytes && bf_bytes(&m->store, x, bytes))
+        p.bytes = bytes;
+    p.cache = cache;
     if (cache)
         memset(cache, 0xff, BF_CACHE * sizeof *cache);
+    return p;
+}
+
+bf_probe bf_probe_point(const bf_model *m, size_t point) {
+    bf_probe p = begin(m, m->store.x + point * m->store.stride);
+    if (m->store.bytes)
+        p.bytes = m->store.byte + point * m->store.stride;
     return p;
 }
 
@@ -48,7 +66,10 @@ static void measure(const bf_model *m, const bf_probe *p, const uint32_t *points
             keys[i] = bf_key(from_caller(m, p->x, s->x + (size_t)points[i] * s->stride));
         return;
     }
-    p->gather(p->x, s->x, s->stride, points, count, out);
+    if (p->bytes && s->bytes) /* a point that came meanwhile may have ended it */
+        p->gather_bytes(p->bytes, s->byte, s->stride, points, count, out);
+    else
+        p->gather(p->x, s->x, s->stride, points, count, out);
     if (m->metric == BF_COSINE)
         for (size_t i = 0; i < count; i++)
             out[i] = cosine(out[i], p->norm, s->norm[points[i]]);
@@ -123,13 +144,20 @@ static place nearest(const bf_model *m, const bf_tree *tree, uint64_t number, bf
     return best;
 }
 
-bf_end bf_descend(const bf_model *m, const bf_tree *tree, uint64_t number, bf_probe *p) {
+bf_end bf_descend(const bf_model *m, const bf_tree *tree, uint64_t number, bf_probe *p,
+                  bf_path *path) {
     bf_end end = {.node = BF_NONE, .point = BF_NONE, .voter = BF_NONE};
+    if (path)
+        path->count = tree->nodes ? 0 : BF_LEVELS + 1; /* the first node changes everything */
     if (!tree->nodes)
         return end;
     place v = {.node = 0, .point = tree->node[0].point};
     bf_distances(m, p, &v.point, 1, &v.key);
     for (;;) {
+        if (path && path->count < BF_LEVELS)
+            path->node[path->count] = v.node;
+        if (path)
+            path->count++;
         end.level++;
         if (m->store.state[v.point] == BF_LIVE) {
             end.voter = v.point;
@@ -231,21 +259,103 @@ void bf_tree_append(bf_tree *tree, const bf_end *end, uint32_t point) {
     points[parent->capacity + parent->children++] = number;
 }
 
-bool bf_grow(const limn_allocator *mem, const bf_model *m, uint64_t number, const size_t *points,
-             size_t count, bf_tree *tree) {
+/* The tree learns a point whose descent ended there. */
+static bool learn_point(const limn_allocator *mem, const bf_model *m, uint32_t point,
+                        const bf_end *end, bf_tree *tree, bool *grew) {
     const bf_store *s = &m->store;
-    tree->nodes = tree->used = tree->depth = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t slot = (uint32_t)points[i];
-        bf_probe p = bf_probe_make(m, s->x + (size_t)slot * s->stride, NULL);
-        bf_end end = bf_descend(m, tree, number, &p);
-        if (!bf_differs(m, &end, s->values ? 0 : s->label[slot], s->values ? s->value[slot] : 0))
-            continue;
-        if (!bf_tree_reserve(mem, tree, end.node))
-            return false;
-        bf_tree_append(tree, &end, slot);
-    }
+    *grew = bf_differs(m, end, s->values ? 0 : s->label[point], s->values ? s->value[point] : 0);
+    if (!*grew)
+        return true;
+    if (!bf_tree_reserve(mem, tree, end->node))
+        return false;
+    bf_tree_append(tree, end, point);
     return true;
+}
+
+static bool grow_alone(const limn_allocator *mem, const bf_model *m, uint64_t number,
+                       const size_t *points, size_t count, bf_tree *tree) {
+    bool fine = true, grew;
+    for (size_t i = 0; i < count && fine; i++) {
+        bf_probe p = bf_probe_point(m, points[i]);
+        bf_end end = bf_descend(m, tree, number, &p, NULL);
+        fine = learn_point(mem, m, (uint32_t)points[i], &end, tree, &grew);
+    }
+    return fine;
+}
+
+/* Several threads descend for a block of points in the tree as it is. Then the points are learned
+ * one by one; where a node on a point's way has got a child meanwhile, it descends once more. So
+ * the tree is the one that a single thread grows. */
+enum { ALONE = 256, BLOCK = 1024, PIECE = 16, LEAST_STRIDE = 64 };
+
+typedef struct together {
+    const bf_model *m;
+    const bf_tree *tree;
+    uint64_t number;
+    const size_t *points;
+    size_t count; /* of this block */
+    bf_end *end;
+    bf_path *path;
+} together;
+
+static void descend_some(void *user, size_t index, int thread) {
+    const together *g = user;
+    size_t from = index * PIECE, to = from + PIECE < g->count ? from + PIECE : g->count;
+    (void)thread;
+    for (size_t i = from; i < to; i++) {
+        bf_probe p = bf_probe_point(g->m, g->points[i]);
+        g->end[i] = bf_descend(g->m, g->tree, g->number, &p, &g->path[i]);
+    }
+}
+
+/* grown: for each node the last block in which it got a child. */
+static bool learn_block(const limn_allocator *mem, const together *g, bf_tree *tree, uint32_t block,
+                        uint32_t *grown) {
+    bool fine = true, grew;
+    for (size_t i = 0; i < g->count && fine; i++) {
+        const bf_path *path = &g->path[i];
+        bool valid = path->count <= BF_LEVELS;
+        for (size_t k = 0; valid && k < path->count; k++)
+            valid = grown[path->node[k]] != block;
+        bf_end end = g->end[i];
+        if (!valid) {
+            bf_probe p = bf_probe_point(g->m, g->points[i]);
+            end = bf_descend(g->m, tree, g->number, &p, NULL);
+        }
+        fine = learn_point(mem, g->m, (uint32_t)g->points[i], &end, tree, &grew);
+        if (fine && grew && end.node != BF_NONE)
+            grown[end.node] = block;
+    }
+    return fine;
+}
+
+static bool grow_together(const limn_allocator *mem, const bf_model *m, uint64_t number,
+                          const size_t *points, size_t count, int threads, bf_tree *tree) {
+    together g = {.m = m, .tree = tree, .number = number};
+    uint32_t *grown = lm_alloc_zero(mem, count, sizeof *grown), block = 0;
+    g.end = lm_alloc(mem, BLOCK, sizeof *g.end);
+    g.path = lm_alloc(mem, BLOCK, sizeof *g.path);
+    bool fine = grown && g.end && g.path && grow_alone(mem, m, number, points, ALONE, tree);
+    for (size_t from = ALONE; from < count && fine; from += g.count) {
+        g.points = points + from;
+        /* In a small tree most ways would get a child. */
+        size_t most = tree->nodes / 8 < BLOCK ? tree->nodes / 8 + 1 : BLOCK;
+        g.count = count - from < most ? count - from : most;
+        lm_parallel(threads, (g.count + PIECE - 1) / PIECE, descend_some, &g);
+        fine = learn_block(mem, &g, tree, ++block, grown);
+    }
+    lm_free(mem, grown);
+    lm_free(mem, g.end);
+    lm_free(mem, g.path);
+    return fine;
+}
+
+bool bf_grow(const limn_allocator *mem, const bf_model *m, uint64_t number, const size_t *points,
+             size_t count, int threads, bf_tree *tree) {
+    tree->nodes = tree->used = tree->depth = 0;
+    if (threads > 1 && count > 2 * ALONE && m->store.stride >= LEAST_STRIDE)
+        return grow_together(mem, m, number, points, count, threads, tree);
+    return grow_alone(mem, m, number, points, count, tree);
 }
 
 /* ---- copying ---- */

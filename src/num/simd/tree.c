@@ -101,6 +101,61 @@ GATHER(gather_dot, GATHER_DOT)
 GATHER(gather_l2, GATHER_L2)
 GATHER(gather_l1, GATHER_L1)
 
+/* Sums of squared differences of bytes: at most 2^31 for 2^15 of them. */
+INLINE int32_t sum_bytes(const uint8_t *a, const uint8_t *b, size_t n) {
+    size_t i = 0;
+    int32_t sum = 0;
+#if defined(__AVX2__)
+    __m256i low = _mm256_setzero_si256();
+#if defined(__AVX512BW__)
+    __m512i all = _mm512_setzero_si512();
+    for (; i + 32 <= n; i += 32) {
+        __m512i u = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)(a + i)));
+        __m512i v = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)(b + i)));
+        u = _mm512_sub_epi16(u, v);
+        all = _mm512_add_epi32(all, _mm512_madd_epi16(u, u));
+    }
+    if (n >= 32)
+        low = _mm256_add_epi32(_mm512_castsi512_si256(all), _mm512_extracti64x4_epi64(all, 1));
+#endif
+    for (; i < n; i += 16) {
+        __m256i u = _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)(a + i)));
+        __m256i v = _mm256_cvtepu8_epi16(_mm_loadu_si128((const void *)(b + i)));
+        u = _mm256_sub_epi16(u, v);
+        low = _mm256_add_epi32(low, _mm256_madd_epi16(u, u));
+    }
+    __m128i four = _mm_add_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4e));
+    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0xb1));
+    sum = _mm_cvtsi128_si32(four);
+#else
+    for (; i < n; i++) {
+        int32_t difference = (int32_t)a[i] - (int32_t)b[i];
+        sum += difference * difference;
+    }
+#endif
+    return sum;
+}
+
+INLINE void gather_squares(const uint8_t *x, const uint8_t *rows, size_t n, const uint32_t *index,
+                           size_t count, double *out) {
+    for (size_t i = 0; i < count && i < AHEAD; i++)
+        __builtin_prefetch(rows + index[i] * n);
+    for (size_t i = 0; i < count; i++) {
+        if (i + AHEAD < count)
+            __builtin_prefetch(rows + index[i + AHEAD] * n);
+        out[i] = (double)sum_bytes(x, rows + index[i] * n, n);
+    }
+}
+
+static void gather_bytes(const uint8_t *x, const uint8_t *rows, size_t n, const uint32_t *index,
+                         size_t count, double *out) {
+    if (n == PANEL)
+        gather_squares(x, rows, PANEL, index, count, out);
+    else
+        gather_squares(x, rows, n, index, count, out);
+}
+
 /* ---- scores ---- */
 
 static void panel_scores(const float *rows, const float *bias, size_t d, size_t panels,
@@ -133,5 +188,6 @@ const lm_simd_tree GLUE(lm_simd_tree_, LM_ISA) = {
     .pair_l2 = pair_l2,
     .pair_l1 = pair_l1,
     .gather = {gather_dot, gather_l2, gather_l1},
+    .gather_bytes = gather_bytes,
     .panel_scores = panel_scores,
 };
