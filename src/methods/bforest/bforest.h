@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-enum { BF_FILE_VERSION = 1, BF_CHUNK = 64, BF_GROUP = 8 };
+enum { BF_FILE_VERSION = 1, BF_CHUNK = 64, BF_GROUP = 8, BF_MEASURED = 128 };
 #define BF_NONE UINT32_MAX
 
 /* In the order of the choices in the parameter table. */

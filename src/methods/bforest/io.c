@@ -128,7 +128,7 @@ static limn_status get_about(limn_context *ctx, const lm_file *file, bf_model *m
         status = lm_kv_int(&kv, "slots", 0, UINT32_MAX - 2, &slots);
     if (status == LIMN_OK)
         status = lm_kv_int(&kv, "free", 0, slots, &unused);
-    if (status == LIMN_OK && (m->asked >= 256 || m->built > m->seen))
+    if (status == LIMN_OK && (m->asked >= BF_MEASURED || m->built > m->seen))
         status = lm_file_bad(ctx, file, "its counts are not possible");
     m->seed = (uint64_t)seed;
     m->store.slots = (size_t)slots;

@@ -335,9 +335,9 @@ static limn_status repair(limn_context *ctx, bf_model *m, work *w, const row *r)
     return LIMN_OK;
 }
 
-/* Whether this row's query is measured: the first ones, then one in 64. */
+/* Whether this row's query is measured: the first ones, then one in 32. */
 static bool is_measured(const bf_model *m, uint64_t id) {
-    return m->store.live && (id < 64 || bf_hash(m, BF_MEASURE, 0, 0, id) % 64 == 0);
+    return m->store.live && (id < 64 || bf_hash(m, BF_MEASURE, 0, 0, id) % 32 == 0);
 }
 
 /* What the forest says of the row, before it learns it. */

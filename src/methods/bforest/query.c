@@ -121,7 +121,7 @@ void bf_measure(bf_model *m, bf_probe *p, bf_vote *v) {
     clear_votes(m, v);
     ask_trees(m, p, NULL, NULL, v);
     m->spent += p->comparisons - before;
-    if (++m->asked == 256) {
+    if (++m->asked == BF_MEASURED) {
         m->asked /= 2;
         m->spent /= 2;
     }
