@@ -239,15 +239,18 @@ static double threshold(const bf_model *m, size_t tree) {
 
 static limn_status refresh(limn_context *ctx, bf_model *m, bool *changed) {
     limn_status status = LIMN_OK;
-    for (size_t t = 0; t < m->trees && m->refresh && status == LIMN_OK; t++)
-        for (; status == LIMN_OK && (double)m->seen >= threshold(m, t); m->tree[t].step++) {
-            if (threshold(m, t) <= (double)m->warmup)
-                continue;
-            status = bf_rebuild(ctx, m, t, 1, false);
-            *changed = true;
-            if (status != LIMN_OK)
-                break;
-        }
+    for (size_t t = 0; t < m->trees && m->refresh && status == LIMN_OK; t++) {
+        uint64_t before = m->tree[t].step;
+        bool due = false;
+        for (; (double)m->seen >= threshold(m, t); m->tree[t].step++)
+            due = due || threshold(m, t) > (double)m->warmup;
+        if (!due)
+            continue;
+        *changed = true;
+        status = bf_rebuild(ctx, m, t, 1, false);
+        if (status != LIMN_OK)
+            m->tree[t].step = before; /* the next row tries again */
+    }
     return status;
 }
 
@@ -432,6 +435,10 @@ limn_status bf_learn(limn_context *ctx, void *opaque, const lm_lesson *lesson, s
     bf_model *m = opaque;
     work w = {.x = NULL};
     *learned = 0;
+    if (lesson->first != m->seen)
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "bforest: the lesson begins with row %llu, but %llu rows were learned",
+                       (unsigned long long)lesson->first, (unsigned long long)m->seen);
     limn_status status = bf_own(ctx, m);
     if (status == LIMN_OK && !work_make(&ctx->mem, m, ctx->threads, &w))
         status = lm_fail_memory(ctx);
