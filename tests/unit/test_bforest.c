@@ -127,13 +127,14 @@ static void assert_same_bytes(limn_context *ctx, const bf_model *a, const bf_mod
 }
 
 static limn_status try_load(limn_context *ctx, const unsigned char *bytes, size_t size,
-                            const rows *r, const char *text, lm_file **file, bf_model **model) {
+                            const rows *r, uint64_t seen, const char *text, lm_file **file,
+                            bf_model **model) {
     lm_params params;
     void *loaded = NULL;
     *model = NULL;
     set_params(ctx, text, &params);
     limn_status status = lm_file_from_memory(ctx, bytes, size, "test.limn", file);
-    lm_shape about = {.task = r->task, .d = r->d, .classes = r->classes, .rows = r->n};
+    lm_shape about = {.task = r->task, .d = r->d, .classes = r->classes, .rows = seen};
     if (status == LIMN_OK)
         status = bf_load(ctx, *file, &about, &params, &loaded);
     *model = loaded;
@@ -146,7 +147,7 @@ static bf_model *reload(limn_context *ctx, const bf_model *m, const rows *r, con
     size_t size;
     unsigned char *bytes = bytes_of(ctx, m, &size);
     bf_model *loaded = NULL;
-    if (try_load(ctx, bytes, size, r, text, file, &loaded) != LIMN_OK)
+    if (try_load(ctx, bytes, size, r, m->seen, text, file, &loaded) != LIMN_OK)
         fail_msg("%s", limn_error(ctx));
     lm_free(&ctx->mem, bytes);
     return loaded;
@@ -720,7 +721,7 @@ static void test_a_callers_metric_is_used_and_its_file_needs_one(void **state) {
     size_t size;
     unsigned char *bytes = bytes_of(ctx, m, &size);
     assert_int_equal(
-        try_load(without, bytes, size, &r, "trees=5 warmup=50 metric=caller", &file, &none),
+        try_load(without, bytes, size, &r, 300, "trees=5 warmup=50 metric=caller", &file, &none),
         LIMN_E_MODEL);
     assert_non_null(strstr(limn_error(without), "metric=caller needs a distance function"));
     lm_file_close(file);
@@ -817,7 +818,7 @@ static limn_status live(limn_context *ctx, const rows *r, bf_model **m, lm_file 
     bf_destroy(&ctx->mem, *m);
     *m = NULL;
     if (status == LIMN_OK)
-        status = try_load(ctx, bytes, size, r, text, file, m);
+        status = try_load(ctx, bytes, size, r, 20, text, file, m);
     lm_free(&ctx->mem, bytes);
     lm_lesson lesson = lesson_of(r, 20, 20);
     if (status == LIMN_OK) {
@@ -889,7 +890,7 @@ static void test_damaged_files_with_right_checksums_do_no_harm(void **state) {
             reseal(copy, size);
             lm_file *file = NULL;
             bf_model *loaded = NULL;
-            limn_status status = try_load(ctx, copy, size, &r, settings[s], &file, &loaded);
+            limn_status status = try_load(ctx, copy, size, &r, 50, settings[s], &file, &loaded);
             assert_true(status == LIMN_OK || status == LIMN_E_MODEL || status == LIMN_E_MEMORY);
             refused += !loaded;
             opened += loaded != NULL;
