@@ -2,8 +2,9 @@
 """Runs the benchmarks one after the other and writes what they print to bench/results/.
 
 Nothing else should run on the machine. Names as arguments choose among them: kernels scan knn svm
-vpc bforest parse open. The optional real data sets are looked for in LIMN_DATA; without them random data of
-the same shape is used. The first run of svm trains its machines, which takes some minutes.
+vpc bforest parse open. The optional real data sets are looked for in LIMN_DATA; without them random
+data of the same shape is used, or (bforest) they are left out. The first run of svm trains its
+machines, which takes some minutes.
 """
 import os
 import platform

@@ -67,11 +67,20 @@ static void look_at_row(void *user, size_t index, int thread) {
     bf_ahead *a = l->a;
     bf_probe p = bf_probe_make(m, a->x + index * m->store.stride,
                                a->bytes + index * m->store.stride, a->cache[thread]);
-    for (size_t t = 0; t < m->trees; t++) {
-        size_t cell = index * m->trees + t;
-        a->known[cell] = l->all || bf_sampled(m, t, 0, a->first + index);
-        if (a->known[cell])
-            a->end[cell] = bf_descend(m, &m->tree[t], t, &p, &a->path[cell]);
+    for (size_t t = 0; t < m->trees;) {
+        size_t some[BF_GROUP], count = 0, cell = index * m->trees;
+        bf_end ends[BF_GROUP];
+        bf_path paths[BF_GROUP];
+        for (; t < m->trees && count < BF_GROUP; t++) {
+            a->known[cell + t] = l->all || bf_sampled(m, t, 0, a->first + index);
+            if (a->known[cell + t])
+                some[count++] = t;
+        }
+        bf_descend_some(m, some, count, &p, ends, paths);
+        for (size_t i = 0; i < count; i++) {
+            a->end[cell + some[i]] = ends[i];
+            a->path[cell + some[i]] = paths[i];
+        }
     }
 }
 

@@ -187,6 +187,12 @@ bool bf_preferred(const bf_model *m, uint64_t tree, uint32_t key, uint32_t a, ui
 /* path: the nodes on the way, the end included; or NULL. */
 bf_end bf_descend(const bf_model *m, const bf_tree *tree, uint64_t number, bf_probe *p,
                   bf_path *path);
+/* The same in up to BF_GROUP trees at once; ends and paths (or NULL): count of each. */
+void bf_descend_some(const bf_model *m, const size_t *trees, size_t count, bf_probe *p,
+                     bf_end *ends, bf_path *paths);
+/* The ends in those of trees from .. to-1 that are wanted (NULL: all) and not known yet. */
+void bf_find_ends(const bf_model *m, bf_probe *p, size_t from, size_t to, const bool *wanted,
+                  bf_end *ends, bool *known);
 void bf_tree_free(const limn_allocator *mem, bf_tree *tree);
 /* Room for one child more of a node (BF_NONE: for the root). False: no memory, nothing changed. */
 bool bf_tree_reserve(const limn_allocator *mem, bf_tree *tree, uint32_t parent);

@@ -307,6 +307,9 @@ limn_status bf_load(limn_context *ctx, const lm_file *file, const lm_shape *shap
         status = lm_fail(ctx, LIMN_E_MODEL, "%s: %s", lm_file_name(file), limn_error(ctx));
     if (status == LIMN_OK)
         status = get_about(ctx, file, m);
+    if (status == LIMN_OK && m->seen != shape->rows)
+        status = lm_file_bad(ctx, file, "the forest has learned %llu of %llu rows",
+                             (unsigned long long)m->seen, (unsigned long long)shape->rows);
     if (status == LIMN_OK)
         status = get_parts(ctx, file, &m->store);
     if (status == LIMN_OK)

@@ -239,15 +239,18 @@ static double threshold(const bf_model *m, size_t tree) {
 
 static limn_status refresh(limn_context *ctx, bf_model *m, bool *changed) {
     limn_status status = LIMN_OK;
-    for (size_t t = 0; t < m->trees && m->refresh && status == LIMN_OK; t++)
-        for (; status == LIMN_OK && (double)m->seen >= threshold(m, t); m->tree[t].step++) {
-            if (threshold(m, t) <= (double)m->warmup)
-                continue;
-            status = bf_rebuild(ctx, m, t, 1, false);
-            *changed = true;
-            if (status != LIMN_OK)
-                break;
-        }
+    for (size_t t = 0; t < m->trees && m->refresh && status == LIMN_OK; t++) {
+        uint64_t before = m->tree[t].step;
+        bool due = false;
+        for (; (double)m->seen >= threshold(m, t); m->tree[t].step++)
+            due = due || threshold(m, t) > (double)m->warmup;
+        if (!due)
+            continue;
+        *changed = true;
+        status = bf_rebuild(ctx, m, t, 1, false);
+        if (status != LIMN_OK)
+            m->tree[t].step = before; /* the next row tries again */
+    }
     return status;
 }
 
@@ -260,17 +263,12 @@ static bool is_right(const bf_model *m, const bf_vote *v, const row *r) {
     return bf_winner(m, v) == r->label;
 }
 
-static void find_end(const bf_model *m, bf_probe *p, work *w, size_t tree) {
-    if (!w->known[tree])
-        w->ends[tree] = bf_descend(m, &m->tree[tree], tree, p, NULL);
-    w->known[tree] = true;
-}
-
 /* The trees that learn the row though it was not sampled for them, so that it is answered. */
 static void insist(const bf_model *m, bf_probe *p, work *w, const row *r) {
     bool any = false;
     for (size_t t = 0; t < m->trees && !(any && m->style == BF_FOREST); t++) {
-        find_end(m, p, w, t);
+        if (!w->known[t])
+            bf_find_ends(m, p, t, t + 1, NULL, w->ends, w->known);
         w->takes[t] = bf_differs(m, &w->ends[t], r->label, r->value);
         any = any || w->takes[t];
     }
@@ -354,17 +352,18 @@ static limn_status learn_row(limn_context *ctx, bf_model *m, work *w, const row 
     bf_probe p = bf_probe_make(m, w->x, w->bytes, w->cache);
     bool any = false, buffered = m->seen < m->warmup;
     uint32_t same = bf_store_find(&m->store, w->x);
-    memset(w->takes, 0, m->trees * sizeof *w->takes);
     for (size_t t = 0; t < m->trees; t++)
         w->known[t] = bf_ahead_end(m, &w->ahead, r->id, t, &w->ends[t]);
     if (is_measured(m, r->id))
         bf_measure(m, &p, &w->vote);
     if (class || value)
         answer(m, &p, w, class, value);
+    for (size_t t = 0; t < m->trees; t++)
+        w->takes[t] = bf_sampled(m, t, 0, r->id);
+    bf_find_ends(m, &p, 0, m->trees, w->takes, w->ends, w->known);
     for (size_t t = 0; t < m->trees; t++) {
-        if (!bf_sampled(m, t, 0, r->id))
+        if (!w->takes[t])
             continue;
-        find_end(m, &p, w, t);
         /* Where x itself is the end, its label is about to become the right one. */
         bool itself = same != BF_NONE && w->ends[t].point == same;
         w->takes[t] = !itself && bf_differs(m, &w->ends[t], r->label, r->value);
@@ -432,6 +431,10 @@ limn_status bf_learn(limn_context *ctx, void *opaque, const lm_lesson *lesson, s
     bf_model *m = opaque;
     work w = {.x = NULL};
     *learned = 0;
+    if (lesson->first != m->seen)
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "bforest: the lesson begins with row %llu, but %llu rows were learned",
+                       (unsigned long long)lesson->first, (unsigned long long)m->seen);
     limn_status status = bf_own(ctx, m);
     if (status == LIMN_OK && !work_make(&ctx->mem, m, ctx->threads, &w))
         status = lm_fail_memory(ctx);

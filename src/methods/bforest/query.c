@@ -81,19 +81,22 @@ static void ask_all(const bf_model *m, bf_probe *p, bf_vote *v) {
 
 static void ask_trees(const bf_model *m, bf_probe *p, bf_end *ends, bool *known, bf_vote *v) {
     bool may_stop = m->task == LIMN_CLASSIFY && m->alpha > 0;
-    for (size_t t = 0; t < m->trees; t++) {
-        bf_end end;
-        if (known && known[t])
-            end = ends[t];
-        else
-            end = bf_descend(m, &m->tree[t], t, p, NULL);
+    for (size_t from = 0; from < m->trees; from += BF_GROUP) {
+        size_t to = m->trees - from < BF_GROUP ? m->trees : from + BF_GROUP;
+        bf_end group[BF_GROUP];
         if (known) {
-            ends[t] = end;
-            known[t] = true;
+            bf_find_ends(m, p, from, to, NULL, ends, known);
+            memcpy(group, ends + from, (to - from) * sizeof *group);
+        } else {
+            size_t all[BF_GROUP];
+            for (size_t t = from; t < to; t++)
+                all[t - from] = t;
+            bf_descend_some(m, all, to - from, p, group, NULL);
         }
-        if (end.voter != BF_NONE)
-            vote_for(m, v, end.voter, end.key);
-        if (may_stop && (t + 1) % BF_GROUP == 0 && decided(m, v, t + 1))
+        for (size_t i = 0; i < to - from; i++)
+            if (group[i].voter != BF_NONE)
+                vote_for(m, v, group[i].voter, group[i].key);
+        if (may_stop && to - from == BF_GROUP && decided(m, v, to))
             return;
     }
 }

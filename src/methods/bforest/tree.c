@@ -144,33 +144,118 @@ static place nearest(const bf_model *m, const bf_tree *tree, uint64_t number, bf
     return best;
 }
 
-bf_end bf_descend(const bf_model *m, const bf_tree *tree, uint64_t number, bf_probe *p,
-                  bf_path *path) {
-    bf_end end = {.node = BF_NONE, .point = BF_NONE, .voter = BF_NONE};
+/* A descent on its way. */
+typedef struct walk {
+    const bf_tree *tree;
+    uint64_t number;
+    place v;
+    bf_end end;
+    bf_path *path; /* or NULL */
+} walk;
+
+static walk begin_walk(const bf_tree *tree, uint64_t number, bf_path *path) {
+    walk w = {.tree = tree, .number = number, .path = path};
+    w.end = (bf_end){.node = BF_NONE, .point = BF_NONE, .voter = BF_NONE};
     if (path)
         path->count = tree->nodes ? 0 : BF_LEVELS + 1; /* the first node changes everything */
-    if (!tree->nodes)
-        return end;
-    place v = {.node = 0, .point = tree->node[0].point};
-    bf_distances(m, p, &v.point, 1, &v.key);
-    for (;;) {
-        if (path && path->count < BF_LEVELS)
-            path->node[path->count] = v.node;
-        if (path)
-            path->count++;
-        end.level++;
-        if (m->store.state[v.point] == BF_LIVE) {
-            end.voter = v.point;
-            end.key = v.key;
-        }
-        place next = nearest(m, tree, number, p, v);
-        if (next.node == v.node)
-            break;
-        v = next;
+    return w;
+}
+
+static void arrive(const bf_model *m, walk *w) {
+    if (w->path && w->path->count < BF_LEVELS)
+        w->path->node[w->path->count] = w->v.node;
+    if (w->path)
+        w->path->count++;
+    w->end.level++;
+    if (m->store.state[w->v.point] == BF_LIVE) {
+        w->end.voter = w->v.point;
+        w->end.key = w->v.key;
     }
-    end.node = v.node;
-    end.point = v.point;
-    return end;
+}
+
+/* One level down; false at the end. */
+static bool step(const bf_model *m, bf_probe *p, walk *w) {
+    place next = nearest(m, w->tree, w->number, p, w->v);
+    if (next.node == w->v.node) {
+        w->end.node = w->v.node;
+        w->end.point = w->v.point;
+        return false;
+    }
+    w->v = next;
+    arrive(m, w);
+    return true;
+}
+
+bf_end bf_descend(const bf_model *m, const bf_tree *tree, uint64_t number, bf_probe *p,
+                  bf_path *path) {
+    walk w = begin_walk(tree, number, path);
+    if (!tree->nodes)
+        return w.end;
+    w.v.point = tree->node[0].point;
+    bf_distances(m, p, &w.v.point, 1, &w.v.key);
+    arrive(m, &w);
+    while (step(m, p, &w))
+        ;
+    return w.end;
+}
+
+/* What the next step needs of memory is asked for while other trees take theirs. */
+static void fetch_children(const walk *w) {
+    const bf_node *node = &w->tree->node[w->v.node];
+    const uint32_t *points = w->tree->arena + node->offset;
+    for (size_t i = 0; i < node->children && i < BF_CHUNK; i += 16)
+        __builtin_prefetch(points + i);
+    if (node->children)
+        __builtin_prefetch(points + node->capacity);
+}
+
+void bf_descend_some(const bf_model *m, const size_t *trees, size_t count, bf_probe *p,
+                     bf_end *ends, bf_path *paths) {
+    walk walks[BF_GROUP], *on[BF_GROUP];
+    uint32_t points[BF_GROUP], keys[BF_GROUP];
+    size_t going = 0;
+    for (size_t i = 0; i < count; i++) {
+        walks[i] = begin_walk(&m->tree[trees[i]], trees[i], paths ? &paths[i] : NULL);
+        if (!m->tree[trees[i]].nodes)
+            continue;
+        points[going] = m->tree[trees[i]].node[0].point;
+        on[going++] = &walks[i];
+    }
+    if (going)
+        bf_distances(m, p, points, going, keys);
+    for (size_t i = 0; i < going; i++) {
+        on[i]->v = (place){.node = 0, .point = points[i], .key = keys[i]};
+        arrive(m, on[i]);
+    }
+    while (going) {
+        size_t left = 0;
+        for (size_t i = 0; i < going; i++)
+            fetch_children(on[i]);
+        for (size_t i = 0; i < going; i++)
+            if (step(m, p, on[i])) {
+                __builtin_prefetch(&on[i]->tree->node[on[i]->v.node]);
+                on[left++] = on[i];
+            }
+        going = left;
+    }
+    for (size_t i = 0; i < count; i++)
+        ends[i] = walks[i].end;
+}
+
+void bf_find_ends(const bf_model *m, bf_probe *p, size_t from, size_t to, const bool *wanted,
+                  bf_end *ends, bool *known) {
+    for (size_t t = from; t < to;) {
+        size_t some[BF_GROUP], count = 0;
+        bf_end found[BF_GROUP];
+        for (; t < to && count < BF_GROUP; t++)
+            if (!known[t] && (!wanted || wanted[t]))
+                some[count++] = t;
+        bf_descend_some(m, some, count, p, found, NULL);
+        for (size_t i = 0; i < count; i++) {
+            ends[some[i]] = found[i];
+            known[some[i]] = true;
+        }
+    }
 }
 
 bool bf_differs(const bf_model *m, const bf_end *end, int32_t label, double value) {
