@@ -189,6 +189,38 @@ static void test_moving_everything_changes_nothing(void **state) {
             }
 }
 
+/* Even features go a million away, where squares leave no digits for what tells rows apart. */
+static void go_far(float *x, float *moved, size_t n) {
+    for (size_t i = 0; i < n * D; i++) {
+        x[i] = i % 2 ? x[i] : roundf(x[i] * 8) / 8;
+        moved[i] = i % 2 ? x[i] : x[i] + (float)(1000000 - 300 * (int)(i % D));
+    }
+}
+
+static void test_moving_everything_far_changes_nothing(void **state) {
+    (void)state;
+    rows r, moved;
+    draw(&r, 12);
+    memcpy(r.x + (N - K) * D, r.x, K * D * sizeof *r.x); /* duplicates span nothing */
+    moved = r;
+    go_far(r.x, moved.x, N);
+    go_far(r.query, moved.query, ASKED);
+    for (size_t i = 0; i < LM_COUNT(linear_sets); i++)
+        for (size_t k = 0; k <= 6; k += 6)
+            for (int curved = 0; curved < 2; curved++) {
+                double d[2][CELLS];
+                slow_set s = linear_sets[i];
+                s.neighbors = k;
+                s.curved = curved;
+                s.kernel = (lm_kernel){.type = LM_RBF, .gamma = .03};
+                s.cut = curved ? 1e-4 : 1e-6;
+                measure_rows(&r, &s, d[0]);
+                measure_rows(&moved, &s, d[1]);
+                assert_near(d[0], d[1], k || curved || s.kind == HULL_NCH ? 1e-6 : 1.1e-3, 1e-8,
+                            curved ? "moved far, rbf" : "moved far", &s);
+            }
+}
+
 /* Reflections along random directions, in double. Rows are rounded to floats again. */
 static void turn(float *x, size_t n, uint64_t seed) {
     lm_rng rng = lm_rng_at(seed, 32, 0);
@@ -395,6 +427,7 @@ int main(void) {
         cmocka_unit_test(test_a_row_of_the_class_is_in_its_convex_hull),
         cmocka_unit_test(test_the_linear_kernel_is_no_kernel),
         cmocka_unit_test(test_moving_everything_changes_nothing),
+        cmocka_unit_test(test_moving_everything_far_changes_nothing),
         cmocka_unit_test(test_turning_everything_changes_nothing),
         cmocka_unit_test(test_every_row_twice_changes_nothing),
         cmocka_unit_test(test_one_row_more_often_moves_no_hull),

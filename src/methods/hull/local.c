@@ -104,19 +104,21 @@ static double dot(const double *a, const double *b, size_t d) {
            ((lane[2] + lane[6]) + (lane[3] + lane[7]));
 }
 
-/* The neighbours' rows: less the query in the linear case. */
+/* The neighbours' rows: less the query in the linear case and for rbf, where nothing but
+ * differences counts; the query itself is then 0. */
 static void gather(const hull_model *m, size_t c, const float *x, lm_nearest_found found,
                    layout *l) {
     const lm_pack *pack = &m->near[c].pack;
+    bool moved = !m->options.kernel_space || m->options.kernel.type == LM_RBF;
     for (size_t j = 0; j < m->d; j++)
-        l->wide[j] = (double)x[j];
+        l->wide[j] = moved ? 0 : (double)x[j];
     for (size_t i = 0; i < found.count; i++) {
         size_t row = (size_t)found.items[i].row;
         const float *sample = pack->data + row / LM_PANEL * LM_PANEL * m->d + row % LM_PANEL;
         double *y = l->y + i * m->d, square = 0;
         for (size_t j = 0; j < m->d; j++) {
             double value = (double)sample[j * LM_PANEL];
-            y[j] = value - (m->options.kernel_space ? 0 : l->wide[j]);
+            y[j] = moved ? value - (double)x[j] : value;
             square += value * value;
         }
         l->self[i] = square; /* norms, being floats, may be infinite */
