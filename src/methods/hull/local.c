@@ -290,21 +290,28 @@ static double to_centre(const hull_model *m, const patch *p, layout *l) {
     return clipped(sum);
 }
 
+/* The neighbours of class c and their matrices; n 0: there are none. */
+static patch look(const hull_model *m, const float *x, size_t c, size_t exclude, layout *l) {
+    lm_nearest_found found = lm_nearest_one(&m->near[c], x, most_neighbors(m), exclude, l->search);
+    if (found.count == 0)
+        return (patch){.n = 0};
+    gather(m, c, x, found, l);
+    if (m->options.kernel_space)
+        kernel_gram(m, found.count, l);
+    else
+        linear_gram(m, found.count, l);
+    return centre(found.count, l);
+}
+
 /* Returns the squared distance from the mean. */
 static double measure(const hull_model *m, const float *x, size_t c, size_t exclude,
                       const double *grid, size_t count, double *d2, layout *l) {
-    lm_nearest_found found = lm_nearest_one(&m->near[c], x, most_neighbors(m), exclude, l->search);
-    size_t n = found.count;
+    patch p = look(m, x, c, exclude, l);
+    size_t n = p.n;
     for (size_t g = 0; g < count; g++)
         d2[g] = INFINITY;
     if (n == 0)
         return INFINITY;
-    gather(m, c, x, found, l);
-    if (m->options.kernel_space)
-        kernel_gram(m, n, l);
-    else
-        linear_gram(m, n, l);
-    patch p = centre(n, l);
     switch (m->options.kind) {
     case HULL_NAH:
     case HULL_NHD:
@@ -336,6 +343,23 @@ void hull_local_grid(const hull_model *m, const float *x, size_t c, size_t exclu
     measure(m, x, c, exclude, grid, count, d2, &l);
 }
 
+/* Of convex hulls the centre is that of the hard sphere, wanted only where classes are equal. */
+static void find_centres(const hull_model *m, const float *x, hull_found *found, layout *l) {
+    double least = INFINITY, scale = 0;
+    size_t equal = 0;
+    for (size_t c = 0; c < m->classes; c++) {
+        least = fmin(least, found[c].d2);
+        scale = fmax(scale, found[c].centre);
+    }
+    for (size_t c = 0; c < m->classes; c++)
+        equal += found[c].d2 <= least + HULL_TIE * scale;
+    for (size_t c = 0; c < m->classes && equal > 1; c++)
+        if (found[c].d2 <= least + HULL_TIE * scale) {
+            patch p = look(m, x, c, SIZE_MAX, l);
+            found[c].centre = to_centre(m, &p, l);
+        }
+}
+
 void hull_local_measure(const hull_model *m, const float *x, hull_found *found, void *scratch) {
     layout l = {0};
     size_t bytes;
@@ -346,4 +370,8 @@ void hull_local_measure(const hull_model *m, const float *x, hull_found *found, 
     place(m, scratch, &l, &bytes);
     for (size_t c = 0; c < m->classes; c++)
         found[c].centre = measure(m, x, c, SIZE_MAX, &grid, 1, &found[c].d2, &l);
+    for (size_t c = 0; c < m->classes && m->options.kind == HULL_NSC; c++)
+        found[c].centre = found[c].d2;
+    if (m->options.kind == HULL_NCH)
+        find_centres(m, x, found, &l);
 }
