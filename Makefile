@@ -8,7 +8,7 @@ PYTHON ?= /usr/bin/python3
 help:
 	@echo "make quickstart  install what is missing, build, train and evaluate on bundled data"
 	@echo "make check       install what is missing, build, run all tests (under ten minutes)"
-	@echo "make check-long  the tests that take longer: fuzzing, exhaustive ranges"
+	@echo "make check-long  the tests that take longer: fuzzing, exhaustive ranges, kills"
 	@echo "make build       build $(BUILD)/limn"
 	@echo "make bench       run the benchmarks, write bench/results/"
 	@echo "make docs        write the generated parts of docs/"
@@ -38,6 +38,7 @@ bench:
 
 docs: build
 	@$(PYTHON) scripts/docs.py $(BUILD)/limn
+	@$(PYTHON) scripts/hulls_picture.py $(BUILD)/limn
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

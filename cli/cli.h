@@ -32,15 +32,20 @@ enum { CLI_COLUMNS = 80, CLI_CHUNK_ROWS = 4096, CLI_MAX_POSITIONALS = 2, CLI_MAX
 /* ---- options and verbs ---- */
 
 typedef enum cli_kind {
-    CLI_FLAG,     /* int: 1 when given */
-    CLI_TEXT,     /* const char * */
-    CLI_PARAM,    /* appended to params */
-    CLI_ALIAS,    /* of -m svm, as svm-train has it: appended to aliases */
-    CLI_WHOLE,    /* uint64_t in min..max */
-    CLI_REAL,     /* double in (min, max] */
-    CLI_CHOICE,   /* int: the place in argument, which reads "a|b|c" */
-    CLI_DELIMITER /* char */
+    CLI_FLAG,      /* int: 1 when given */
+    CLI_TEXT,      /* const char * */
+    CLI_PARAM,     /* appended to params */
+    CLI_ALIAS,     /* of -m svm, as svm-train has it: appended to aliases */
+    CLI_WHOLE,     /* uint64_t in min..max */
+    CLI_REAL,      /* double in (min, max] */
+    CLI_CHOICE,    /* int: the place in argument, which reads "a|b|c" */
+    CLI_DELIMITER, /* char */
+    CLI_EVERY      /* cli_every: "1000" rows or "30s" */
 } cli_kind;
+
+typedef struct cli_every {
+    uint64_t rows, seconds; /* 0: not by these */
+} cli_every;
 
 typedef struct cli_option {
     const char *name;     /* without the dashes */
@@ -74,6 +79,10 @@ typedef struct cli_args {
     size_t alias_count;
     uint64_t seed, threads, neighbors, rows; /* threads 0: all cores */
     double subsample;
+    int resume, compact;
+    const char *forget; /* file of ids */
+    uint64_t report_every;
+    cli_every checkpoint_every;
 } cli_args;
 
 typedef struct cli_verb {
@@ -134,6 +143,7 @@ int cmd_convert(const cli_args *args);
 int cmd_eval(const cli_args *args);
 int cmd_help(const cli_args *args);
 int cmd_info(const cli_args *args);
+int cmd_learn(const cli_args *args);
 int cmd_methods(const cli_args *args);
 int cmd_predict(const cli_args *args);
 int cmd_search(const cli_args *args);
@@ -167,6 +177,8 @@ typedef struct cli_session {
     cli_progress progress;
     bool quiet;
     bool to_stdout; /* the command streams its answers to standard output */
+    bool own;       /* the command draws the progress line and tells of interrupts itself */
+    bool saving;    /* interrupts wait until this is over */
 } cli_session;
 
 /* EXIT_DONE or an exit code after saying why. Close in both cases. */
@@ -183,15 +195,50 @@ int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2,
  * closes both. An output that would replace an input is refused first. */
 typedef int cli_model_work(cli_session *session, const cli_args *args, const limn_model *model);
 int cli_with_model(const cli_args *args, cli_model_work *work);
+int cli_open_model(cli_session *session, const char *path, limn_model **out);
 void cli_read_options(const cli_args *args, limn_task task, limn_read_options *out);
 int cli_open_predictor(cli_session *session, const limn_model *model, const cli_args *args,
                        size_t neighbors, limn_predictor **out);
 /* EXIT_USAGE when writing to output would replace the input file. */
 int cli_refuse_overwrite(const char *output, const char *input);
+/* Whether path can be written to, before the work that it is for. */
+int cli_check_output(cli_session *session, const char *path);
 int cli_open_output(cli_session *session, const char *path, limn_output **out);
 int cli_put(cli_session *session, limn_output *output, const char *text);
 /* Commits after success, discards otherwise; returns the exit code of the whole. */
 int cli_close_output(cli_session *session, limn_output *output, int code);
+
+/* ---- learn_ids.c: the file of --forget ---- */
+
+/* Row ids, one a line; below limit, the rows that the model has seen. Free *ids. */
+int cli_read_ids(cli_session *session, const char *path, uint64_t limit, uint64_t **ids,
+                 size_t *count);
+
+/* ---- learn_report.c: the error of a stream, each row tested before it is learned ---- */
+
+typedef struct cli_tally {
+    uint64_t rows, wrong;     /* classify */
+    double absolute, squared; /* regress: sums of errors */
+    uint64_t answered;        /* regress: rows that had an answer */
+} cli_tally;
+
+typedef struct cli_report {
+    limn_task task;
+    bool wanted;
+    cli_tally block, overall;
+    limn_output *output; /* CSV, or NULL: blocks are kept for JSON */
+    json_t *blocks;
+} cli_report;
+
+int cli_report_open(cli_session *session, const cli_args *args, limn_task task, cli_report *out);
+/* Rows of a lesson that have been learned. */
+void cli_report_add(cli_report *report, const limn_lesson *lesson, size_t learned);
+/* Ends a block, unless it is empty; rows: of the data so far. */
+int cli_report_block(cli_session *session, cli_report *report, uint64_t rows);
+/* "3.2 % of 1,000 rows ..."; false when nothing was measured. */
+bool cli_report_words(const cli_report *report, char *text, size_t size);
+void cli_report_json(const cli_report *report, json_t *object);
+int cli_report_close(cli_session *session, cli_report *report, int code);
 
 /* ---- suggest.c ---- */
 

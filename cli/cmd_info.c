@@ -96,13 +96,36 @@ static void print_stats(const limn_model *model, const limn_model_info *info) {
     }
 }
 
+/* Rows that came after training, and where in which data the model stands. */
+static void print_learning(const limn_model *model, const limn_model_info *info) {
+    char text[256];
+    limn_mark mark;
+    if (info->learned) {
+        snprintf(text, sizeof text, "%" PRIu64 " rows since, %" PRIu64 " in all", info->learned,
+                 info->rows);
+        print_line("learned", text);
+    }
+    if (!limn_model_mark(model, &mark))
+        return;
+    if (mark.bytes)
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " rows read of the file whose first %" PRIu64
+                 " bytes have the XXH3 hash %016" PRIx64,
+                 mark.rows, mark.bytes, mark.hash);
+    else
+        snprintf(text, sizeof text, "%" PRIu64 " rows read of a stream", mark.rows);
+    print_line("last data", text);
+}
+
 static int print_words(const limn_model *model, const limn_model_info *info, const char *path) {
     char text[256], a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES], name[CLI_NAME_BYTES];
     printf("%s: a %s model, written by limn %s\n", path, info->method,
            cli_text_name(info->written_by ? info->written_by : "?", NAME_COLUMNS, name));
     print_line("task", limn_task_name(info->task));
-    snprintf(text, sizeof text, "%" PRIu64 " rows, seed %" PRIu64, info->rows, info->seed);
+    snprintf(text, sizeof text, "%" PRIu64 " rows, seed %" PRIu64, info->rows - info->learned,
+             info->seed);
     print_line("trained on", text);
+    print_learning(model, info);
     print_names("features", model, info->features, limn_model_feature_name);
     print_columns(model, info);
     if (info->used_features != info->features) {
@@ -166,6 +189,17 @@ static json_t *stats_json(const limn_model *model, const limn_model_info *info) 
     return stats;
 }
 
+static json_t *mark_json(const limn_model *model) {
+    limn_mark mark;
+    char hash[32];
+    if (!limn_model_mark(model, &mark))
+        return json_null();
+    snprintf(hash, sizeof hash, "%016" PRIx64, mark.hash);
+    return json_pack("{s:I, s:I, s:o}", "rows", (json_int_t)mark.rows, "bytes",
+                     (json_int_t)mark.bytes, "hash",
+                     mark.bytes ? cli_json_text(hash) : json_null());
+}
+
 static int print_json(const limn_model *model, const limn_model_info *info) {
     json_t *classes =
         info->task == LIMN_CLASSIFY ? json_integer((json_int_t)info->classes) : json_null();
@@ -175,6 +209,8 @@ static int print_json(const limn_model *model, const limn_model_info *info) {
                   cli_json_params(model), "rows", (json_int_t)info->rows, "features",
                   (json_int_t)info->features, "used_features", (json_int_t)info->used_features,
                   "classes", classes, "model_bytes", (json_int_t)info->bytes);
+    json_object_set_new(object, "learned", json_integer((json_int_t)info->learned));
+    json_object_set_new(object, "mark", mark_json(model));
     json_object_set_new(object, "feature_names",
                         names_json(model, info->features, limn_model_feature_name));
     json_object_set_new(object, "columns", columns_json(model));

@@ -6,7 +6,6 @@
 #include "methods.h"
 
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct timing {
@@ -38,20 +37,6 @@ static int check_usage(const cli_args *args) {
                                     "name a file or use a pipe");
     int code = cli_check_keys(method, args);
     return code ? code : cli_refuse_overwrite(args->output, data);
-}
-
-/* A long training must not end at a folder that does not exist. What is not a regular file is left
- * alone: opening and closing a pipe would tell its reader that this was all. */
-static int check_output(cli_session *session, const char *path) {
-    struct stat info;
-    limn_output *output = NULL;
-    if (strcmp(path, "-") == 0)
-        return EXIT_DONE;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
-        return EXIT_DONE;
-    int code = cli_check(session, limn_output_open(session->context, path, &output));
-    limn_output_discard(output);
-    return code;
 }
 
 static int read_data(cli_session *session, const cli_args *args, limn_data **out) {
@@ -131,7 +116,8 @@ static int run(cli_session *session, const cli_args *args) {
     limn_train_options options = train_options(args);
     int code =
         cli_check(session, limn_train_check(session->context, &options, (limn_task)args->task));
-    if (code || (code = check_output(session, args->output)))
+    /* A long training must not end at a folder that does not exist. */
+    if (code || (code = cli_check_output(session, args->output)))
         goto done;
     double start = cli_now();
     if ((code = read_data(session, args, &data)))

@@ -41,6 +41,7 @@ static kind kind_of(const cli_option *option) {
     case CLI_WHOLE:
     case CLI_REAL:
     case CLI_DELIMITER:
+    case CLI_EVERY:
         break;
     }
     return KIND_NOTHING;

@@ -110,6 +110,18 @@ static int set_delimiter(const cli_option *option, const char *value, void *fiel
     return EXIT_DONE;
 }
 
+static int set_every(const cli_option *option, const char *value, void *field) {
+    char *end = NULL;
+    errno = 0;
+    unsigned long long whole = isdigit((unsigned char)*value) ? strtoull(value, &end, 10) : 0;
+    bool seconds = end && end[0] == 's' && !end[1];
+    if (whole < 1 || errno || whole > (seconds ? 1000000000ULL : 1000000000000000ULL) ||
+        (*end && !seconds))
+        return bad_value(option, value, "a number of rows such as 1000, or of seconds such as 30s");
+    *(cli_every *)field = seconds ? (cli_every){.seconds = whole} : (cli_every){.rows = whole};
+    return EXIT_DONE;
+}
+
 static int set(const cli_option *option, const char *value, cli_args *args) {
     void *field = (char *)args + option->offset;
     switch (option->kind) {
@@ -132,6 +144,8 @@ static int set(const cli_option *option, const char *value, cli_args *args) {
         return set_choice(option, value, field);
     case CLI_DELIMITER:
         return set_delimiter(option, value, field);
+    case CLI_EVERY:
+        return set_every(option, value, field);
     }
     return EXIT_FAILED;
 }

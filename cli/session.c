@@ -29,7 +29,9 @@ static void on_log(void *user, limn_log_level level, const char *sentence) {
 
 static int on_progress(void *user, const limn_progress *news) {
     cli_session *session = user;
-    return cli_progress_tell(&session->progress, news);
+    if (session->saving)
+        return 0;
+    return session->own ? cli_interrupted() : cli_progress_tell(&session->progress, news);
 }
 
 int cli_session_open(cli_session *session, const cli_args *args) {
@@ -86,7 +88,7 @@ int cli_check_interrupt(cli_session *session) {
     if (!cli_interrupted())
         return EXIT_DONE;
     cli_progress_clear(&session->progress);
-    return cli_fail(EXIT_INTERRUPTED, "interrupted");
+    return session->own ? EXIT_INTERRUPTED : cli_fail(EXIT_INTERRUPTED, "interrupted");
 }
 
 int cli_check(cli_session *session, limn_status status) {
@@ -102,7 +104,7 @@ int cli_check(cli_session *session, limn_status status) {
     return cli_fail(exit_code(status), "%s", *sentence ? sentence : limn_status_string(status));
 }
 
-static int open_model(cli_session *session, const char *path, limn_model **out) {
+int cli_open_model(cli_session *session, const char *path, limn_model **out) {
     *out = NULL;
     if (strcmp(path, "-") == 0)
         return cli_fail(EXIT_USAGE, "a model cannot be read from standard input; only DATA may be "
@@ -158,10 +160,24 @@ int cli_with_model(const cli_args *args, cli_model_work *work) {
     limn_model *model = NULL;
     int code = cli_session_open(&session, args);
     code = code ? code : refuse_inputs(args);
-    code = code ? code : open_model(&session, args->positionals[0], &model);
+    code = code ? code : cli_open_model(&session, args->positionals[0], &model);
     code = code ? code : work(&session, args, model);
     limn_model_free(model);
     cli_session_close(&session);
+    return code;
+}
+
+/* What is not a regular file is left alone: opening and closing a pipe would tell its reader that
+ * this was all. */
+int cli_check_output(cli_session *session, const char *path) {
+    struct stat info;
+    limn_output *output = NULL;
+    if (strcmp(path, "-") == 0)
+        return EXIT_DONE;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+        return EXIT_DONE;
+    int code = cli_check(session, limn_output_open(session->context, path, &output));
+    limn_output_discard(output);
     return code;
 }
 

@@ -143,6 +143,38 @@ static const cli_option search_options[] = {
      0},
 };
 
+static const cli_option learn_options[] = {
+    {"output", 'o', "MODEL2", "file to write (default: MODEL is replaced)", CLI_TEXT, FIELD(output),
+     0, 0},
+    {"checkpoint-every", 0, "N[s]",
+     "write the model after every N rows (of DATA) or N seconds, such as 1000 or 30s, and when the "
+     "command is interrupted",
+     CLI_EVERY, FIELD(checkpoint_every), 0, 0},
+    {"resume", 0, NULL,
+     "go on where the last command stopped: skip the rows of DATA that the model (MODEL2, if it is "
+     "there) has read already",
+     CLI_FLAG, FIELD(resume), 0, 0},
+    {"report-every", 0, "N",
+     "print CSV to standard output: the error over every N rows of DATA and over all, each row "
+     "tested before it is learned",
+     CLI_WHOLE, FIELD(report_every), 1, 1e15},
+    {"forget", 0, "FILE",
+     "first forget the rows whose ids are in FILE, one a line; - is standard input. The id of a "
+     "row is its number over the life of the model, counted from 0, training included",
+     CLI_TEXT, FIELD(forget), 0, 0},
+    {"compact", 0, NULL, "at the end, remove every trace of forgotten rows from the model",
+     CLI_FLAG, FIELD(compact), 0, 0},
+    {"json", 0, NULL, "print the summary as one JSON object", CLI_FLAG, FIELD(json), 0, 0},
+};
+
+/* The seed of learning is that of the training. */
+static const cli_option learn_common_options[] = {
+    {"quiet", 'q', NULL, "no progress line, no warnings, no summary", CLI_FLAG, FIELD(quiet), 0, 0},
+    {"threads", 0, "N", "threads to use, 0: all cores (default 0)", CLI_WHOLE, FIELD(threads), 0,
+     1024},
+    {"help", 'h', NULL, "print this help", CLI_FLAG, FIELD(help), 0, 0},
+};
+
 #define TO_OPTION                                                                         \
     {                                                                                     \
         "to", 0, FORMATS, "format to write (default: by the name, else CSV)", CLI_CHOICE, \
@@ -199,6 +231,8 @@ static const cli_group eval_group = GROUP("Options", eval_options);
 static const cli_group search_group = GROUP("Options", search_options);
 static const cli_group convert_group = GROUP("Options", convert_options);
 static const cli_group synth_group = GROUP("Options", synth_options);
+static const cli_group learn_group = GROUP("Options", learn_options);
+static const cli_group learn_common_group = GROUP("Common options", learn_common_options);
 static const cli_group table_group = GROUP("Categories and missing cells", table_options);
 static const cli_group weight_group = GROUP("Weights", weight_options);
 static const cli_group match_group = GROUP("Categories", match_options);
@@ -211,6 +245,8 @@ static const cli_group *const predict_groups[] = {&predict_group, &data_group, &
                                                   &common_group};
 static const cli_group *const eval_groups[] = {&eval_group, &data_group, &match_group,
                                                &common_group};
+static const cli_group *const learn_groups[] = {&learn_group, &data_group, &match_group,
+                                                &learn_common_group};
 static const cli_group *const search_groups[] = {&search_group, &data_group, &match_group,
                                                  &common_group};
 static const cli_group *const convert_groups[] = {&convert_group, &data_group, &table_group,
@@ -234,6 +270,13 @@ static const char *const predict_examples[] = {
 static const char *const eval_examples[] = {
     "limn eval iris.limn test.csv", "limn eval iris.limn test.csv --label species --no-speed",
     "limn eval iris.limn test.csv --json | jq .accuracy", NULL};
+static const char *const learn_examples[] = {
+    "limn train first.csv -m bforest -o model.limn",
+    "limn learn model.limn more.csv",
+    "tail -f new.csv | limn learn model.limn - --checkpoint-every 30s",
+    "limn learn model.limn big.csv --checkpoint-every 100000 --resume",
+    "limn learn model.limn --forget ids.txt --compact",
+    NULL};
 static const char *const search_examples[] = {
     "limn train points.csv --task search -m knn -o points.limn",
     "limn search points.limn queries.csv -k 10",
@@ -297,6 +340,21 @@ const cli_verb cli_verbs[] = {
      .max_positionals = 2,
      .default_threads = 1,
      .run = cmd_eval},
+    {.name = "learn",
+     .usage = "MODEL [DATA] [-o MODEL2] [--resume] [--forget FILE] [options]",
+     .summary = "show more rows to a model that learns online",
+     .details =
+         "Rows are learned one after the other, in constant memory but for what the model keeps; "
+         "DATA - is standard input, which may go on without end. Labels that the model does not "
+         "know become new classes. MODEL is replaced at the end, as a whole; a command that fails "
+         "or is killed leaves what was there, or the last checkpoint, which is a complete model. "
+         "limn methods lists the methods that can learn and forget.",
+     .examples = learn_examples,
+     GROUPS(learn_groups),
+     .min_positionals = 1,
+     .max_positionals = 2,
+     .default_threads = 0,
+     .run = cmd_learn},
     {.name = "search",
      .usage = "MODEL DATA -k K [-o OUT] [options]",
      .summary = "find the nearest training rows",

@@ -7,7 +7,7 @@
   6 command, Python, layout and install tests (pytest), the command tests also under ASan + UBSan
   7 the packed sets on NEON, where a cross compiler and qemu-user are installed
 
---long runs what takes more than 20 s: fuzzing, exhaustive ranges.
+--long runs what takes more than 20 s: fuzzing, exhaustive ranges, a hundred kills.
 """
 import argparse
 import concurrent.futures
@@ -165,7 +165,7 @@ def check():
         replay(asan)
     if tsan:
         say("concurrent prediction under ThreadSanitizer")
-        for name in ("test_concurrent", "test_parallel", "test_team", "test_work"):
+        for name in ("test_concurrent", "test_parallel", "test_work"):
             cmocka(os.path.join(tsan, "tests", name), {"TSAN_OPTIONS": "halt_on_error=1"})
     if gcc:
         env = {"LIMN_BIN": os.path.join(gcc, "limn"), "LIMN_BUILD": gcc}
@@ -184,6 +184,8 @@ def check_long():
                                    "-Dc_args=-fno-sanitize-recover=all"])
     if gcc:
         cmocka(os.path.join(gcc, "tests", "test_num"), {"CHECK_LONG": "1"})
+        pytest("long tests of the commands", ["tests/long"],
+               {"LIMN_BIN": os.path.join(gcc, "limn"), "LIMN_BUILD": gcc})
     for target in programs(fuzz, "fuzz_*") if fuzz else []:
         name = os.path.basename(target)[len("fuzz_"):]
         seconds = os.environ.get("FUZZ_SECONDS", "600")

@@ -102,6 +102,9 @@ static unsigned model_capabilities(const limn_model *model) {
 }
 
 void limn_model_describe(const limn_model *model, limn_model_info *out) {
+    lm_stats stats;
+    size_t bytes;
+    lm_model_figures(model, &stats, &bytes);
     *out = (limn_model_info){
         .method = model->method->info.name,
         .task = model->schema.task,
@@ -112,14 +115,15 @@ void limn_model_describe(const limn_model *model, limn_model_info *out) {
         .classes = model->schema.labels.count,
         .scores = model->method->scores ? model->method->score_count(model->body) : 0,
         .rows = model->rows,
+        .learned = model->learned,
         .seed = model->seed,
         .capabilities = model_capabilities(model),
         .param_count = model->method->info.param_count,
-        .stat_count = model->stats.count,
-        .bytes = model->bytes,
+        .stat_count = stats.count,
+        .bytes = bytes,
         .written_by = model->written_by,
-        .touched_vectors = model->stats.touched_vectors,
-        .touched_bytes = model->stats.touched_bytes};
+        .touched_vectors = stats.touched_vectors,
+        .touched_bytes = stats.touched_bytes};
 }
 
 const char *limn_model_class_name(const limn_model *model, size_t index) {
@@ -186,12 +190,16 @@ const char *limn_model_param(const limn_model *model, size_t index, const char *
 }
 
 const char *limn_model_stat(const limn_model *model, size_t index, double *value) {
-    if (index >= model->stats.count)
+    lm_stats stats;
+    lm_model_figures(model, &stats, NULL);
+    if (index >= stats.count)
         return NULL;
     if (value)
-        *value = model->stats.list[index].value;
-    return model->stats.list[index].name;
+        *value = stats.list[index].value;
+    return stats.list[index].name;
 }
+
+/* ---- learning: classifier/learn.c and classifier/mark.c ---- */
 
 /* ---- predicting: limn_predictor_new and limn_predictor_free are in classifier/predict.c ---- */
 

@@ -43,6 +43,20 @@ typedef struct lm_train_set {
         .choices = "none, balanced or a list such as yes:2,no:1"                               \
     }
 
+/* What an online method is shown: rows in the order of their arrival, the first of which is the
+ * first-th of the model's life. That number, counted from 0, is a row's id. */
+typedef struct lm_lesson {
+    uint64_t first;
+    size_t n;
+    const float *x;       /* n x d */
+    const int32_t *label; /* classify: n of 0..classes-1 (see widen) */
+    const double *target; /* regress: n, finite */
+    /* Out: what the model said of each row before it learned it; -1 (NAN) while nothing had been
+     * learned. NULL: not wanted. */
+    int32_t *answer_class;
+    double *answer_value;
+} lm_lesson;
+
 /* What the file has already proved when a method loads its part. */
 typedef struct lm_shape {
     limn_task task;
@@ -117,6 +131,19 @@ typedef struct lm_method {
     void (*stored)(const void *model, size_t first, size_t n, float *x);
     /* Capabilities that this model lacks, though its method has them; NULL: none. */
     unsigned (*lacks)(const void *model);
+
+    /* Online methods. The model is not queried meanwhile, and it stays valid whatever happens: on
+     * failure (cancelled, out of memory) the first *learned rows of the lesson are in it, no
+     * others. Training on rows gives the same model as training on the first of them and learning
+     * the rest. Afterwards scratch_size may be larger. */
+    limn_status (*learn)(limn_context *ctx, void *model, const lm_lesson *lesson, size_t *learned);
+    /* There are that many classes from now on: more than before. */
+    limn_status (*widen)(limn_context *ctx, void *model, size_t classes);
+    /* Rows leave the model; ids that are not in it are no error. *forgotten: how many were. */
+    limn_status (*forget)(limn_context *ctx, void *model, const uint64_t *ids, size_t count,
+                          uint64_t *forgotten);
+    /* Nothing of a forgotten row remains in the model. */
+    limn_status (*compact)(limn_context *ctx, void *model);
 
     /* Foreign text models: whether bytes begin like one; the model in them; writing one (labels:
      * a number for each class). */

@@ -6,6 +6,7 @@
  *   data      -> a table read from a file or copied from memory
  *   model     -> trained from data, saved to a file, opened from one
  *   predictor -> a model plus one caller's scratch memory: the query path
+ *   learning  -> rows shown one after another to a model whose method is online
  *   evaluate  -> accuracy and latency of a model on data
  *   methods   -> what can be trained, with which parameters
  *
@@ -14,7 +15,8 @@
  *   - Fallible functions return a limn_status and leave their outputs NULL or untouched on failure;
  *     limn_error() gives the sentence. The library never prints, exits or aborts.
  *   - A context belongs to one thread at a time. A model is immutable while predicting and may be
- *     shared by any number of threads, each with its own context and predictor.
+ *     shared by any number of threads, each with its own context and predictor. Only what is listed
+ *     under "learning online" changes a model, and then nobody else may use it.
  *   - Data and models are independent of the context that made them and may outlive it, but not its
  *     memory functions. Predictors, readers and outputs use their context until they are freed, and
  *     a predictor its model.
@@ -88,12 +90,19 @@ typedef struct limn_progress {
     double fraction;     /* 0..1, or -1 when not known */
 } limn_progress;
 
+/* A distance of two rows of n features, 0 for equal ones; it need not be symmetric or keep the
+ * triangle inequality. Called from several threads at once; NaN counts as very far. */
+typedef double limn_distance(void *user, const float *a, const float *b, size_t n);
+
 typedef struct limn_context_options {
     limn_allocator allocator;                                            /* all NULL: malloc */
     void (*log)(void *user, limn_log_level level, const char *sentence); /* NULL: silent */
     int (*progress)(void *user, const limn_progress *progress); /* NULL: none; non-zero cancels */
-    void *user;                                                 /* handed to log and progress */
-    uint64_t seed;                                              /* 1 */
+    void *user;                                                 /* handed to all of these */
+    /* metric=caller of the methods that have it: used by the models trained or opened with this
+     * context, as long as they live; so is user. NULL: none. */
+    limn_distance *metric;
+    uint64_t seed;         /* 1 */
     int threads;           /* for training and evaluating; 0: all cores */
     uint64_t memory_limit; /* refuse data larger than this many bytes; 0: what is available */
 } limn_context_options;
@@ -205,6 +214,13 @@ LIMN_API limn_status limn_reader_open(limn_context *context, const char *path,
                                       limn_reader **out);
 /* At most max_rows rows: as many complete lines as have arrived, waiting only for the first. */
 LIMN_API limn_status limn_reader_next(limn_reader *reader, size_t max_rows, limn_rows *rows);
+/* The classes met so far: with match those of the model as it was when the reader was opened, then
+ * new ones in the order of their first rows. A name (NULL past the end) lives as long as the
+ * reader. */
+LIMN_API size_t limn_reader_class_count(const limn_reader *reader);
+LIMN_API const char *limn_reader_class_name(const limn_reader *reader, size_t index);
+/* The part of the file that has been taken in, 0..1; -1 when its size is not known. */
+LIMN_API double limn_reader_fraction(const limn_reader *reader);
 LIMN_API void limn_reader_free(limn_reader *reader);
 
 /* ---- converting and making data ----------------------------------------------------------- */
@@ -362,7 +378,8 @@ typedef struct limn_model_info {
     size_t used_features; /* of them, those that the method sees */
     size_t classes;       /* 2 (-1 and 1) for LIMN_OUTLIER; 0 unless that or LIMN_CLASSIFY */
     size_t scores;        /* decision values of a row; 0: none */
-    uint64_t rows;        /* trained on; 0: imported, not known */
+    uint64_t rows;        /* trained on and learned; 0: imported, not known */
+    uint64_t learned;     /* of them, those that came after training */
     uint64_t seed;
     unsigned capabilities; /* of this model: those of its method that fit its task */
     size_t param_count;
@@ -421,6 +438,9 @@ LIMN_API void limn_predictor_options_init(limn_predictor_options *options);
 LIMN_API limn_status limn_predictor_new(limn_context *context, const limn_model *model,
                                         const limn_predictor_options *options,
                                         limn_predictor **out);
+/* After the model has learned: takes more memory if queries need it now. On failure the predictor
+ * can be freed or renewed again. */
+LIMN_API limn_status limn_predictor_renew(limn_predictor *predictor);
 LIMN_API void limn_predictor_free(limn_predictor *predictor);
 
 /* n rows of limn_model_info.features floats each. None of these allocates, locks or prints (but for
@@ -443,6 +463,67 @@ LIMN_API void limn_predictor_beyond(limn_predictor *predictor, const float *beyo
  * distances are n x k. With fewer than k training rows the rest is -1 and infinity. */
 LIMN_API limn_status limn_search(limn_predictor *predictor, const float *x, size_t n, size_t k,
                                  int64_t *rows, double *distances);
+
+/* ---- learning online ---------------------------------------------------------------------- */
+
+/* For models of methods with LIMN_CAN_LEARN; others give LIMN_E_UNSUPPORTED. The calls of this part
+ * change the model, so no other thread may use it meanwhile. Predictors made before such a change
+ * answer LIMN_E_USAGE until limn_predictor_renew. Whatever happens (no memory, cancelled), the
+ * model stays whole and can be asked, taught and saved. Scaling and columns stay as training found
+ * them.
+ */
+
+/* Rows in the order of their arrival. The number of a row over the life of the model, counted from
+ * 0, training included, is its id: the first one of a lesson has id limn_model_info.rows. */
+typedef struct limn_lesson {
+    size_t n;
+    const float *x;         /* n x limn_model_info.features, as limn_predict takes them */
+    const int32_t *classes; /* LIMN_CLASSIFY: 0 .. limn_model_info.classes - 1 */
+    const double *targets;  /* LIMN_REGRESS */
+    /* Out, or NULL: what the model said of each row before it learned it (so the error over a
+     * stream is measured on rows not yet seen); -1 or NaN while it knew nothing. */
+    int32_t *answered_classes;
+    double *answered_values;
+} limn_lesson;
+
+LIMN_API void limn_lesson_init(limn_lesson *lesson); /* all zero */
+
+/* Learns the rows one after the other: many in one call or one a call give the same model. *learned
+ * (may be NULL) tells how many of them are in the model, on failure too: none when the rows are bad
+ * (LIMN_E_DATA: not finite, a class that the model does not have), else those before the failure.
+ */
+LIMN_API limn_status limn_learn(limn_context *context, limn_model *model, const limn_lesson *lesson,
+                                size_t *learned);
+/* The number of the class of that name, which is new to the model if need be. */
+LIMN_API limn_status limn_model_add_class(limn_context *context, limn_model *model,
+                                          const char *name, int32_t *index);
+/* The rows with these ids leave the model and have no part in its answers from now on. Ids that it
+ * does not hold (never stored, or forgotten before) are no error; *forgotten (may be NULL) counts
+ * those that it held. LIMN_E_UNSUPPORTED without LIMN_CAN_FORGET. */
+LIMN_API limn_status limn_forget(limn_context *context, limn_model *model, const uint64_t *ids,
+                                 size_t count, uint64_t *forgotten);
+/* Rebuilds what still stands on forgotten rows, so that nothing of them is left in the model or in
+ * the file that it is saved to. LIMN_E_UNSUPPORTED without LIMN_CAN_FORGET. */
+LIMN_API limn_status limn_compact(limn_context *context, limn_model *model);
+
+/* How far a model has come in the data that it learns from, kept in its file, so that learning can
+ * go on where it stopped. The library only keeps it; limn learn sets it. */
+typedef struct limn_mark {
+    uint64_t rows;  /* read so far */
+    uint64_t bytes; /* of the data as it is stored, from its start, that hash covers; 0: a stream */
+    uint64_t hash;  /* XXH3, 64 bits */
+} limn_mark;
+
+enum { LIMN_MARK_BYTES = 65536 };
+
+/* A mark at row 0 of a file: the hash of its first most bytes (LIMN_MARK_BYTES at most), or of all
+ * when it is shorter. For "-" and everything that is not a regular file bytes is 0. */
+LIMN_API limn_status limn_mark_file(limn_context *context, const char *path, uint64_t most,
+                                    limn_mark *out);
+/* 0: the model has none. */
+LIMN_API int limn_model_mark(const limn_model *model, limn_mark *out);
+/* NULL takes it away. Predictors stay good. */
+LIMN_API void limn_model_set_mark(limn_model *model, const limn_mark *mark);
 
 /* ---- evaluating --------------------------------------------------------------------------- */
 

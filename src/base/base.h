@@ -23,6 +23,7 @@ struct limn_context {
     limn_allocator mem;
     void (*log)(void *user, limn_log_level level, const char *sentence);
     int (*progress)(void *user, const limn_progress *progress);
+    limn_distance *metric;
     void *user;
     uint64_t seed;
     int threads; /* at least 1 */
@@ -97,6 +98,7 @@ enum {
     LM_STREAM_FOLDS = 2,
     LM_STREAM_SYNTH = 3,
     LM_STREAM_TREES = 4,
+    LM_STREAM_BFOREST = 5,
     LM_STREAM_HULLS = 6
 };
 

@@ -69,6 +69,7 @@ limn_status lm_context_make(const limn_context_options *options, limn_context **
     ctx->mem = mem;
     ctx->log = options->log;
     ctx->progress = options->progress;
+    ctx->metric = options->metric;
     ctx->user = options->user;
     ctx->seed = options->seed;
     ctx->threads = options->threads > 0 ? options->threads : core_count();

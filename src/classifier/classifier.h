@@ -15,11 +15,15 @@ struct limn_model {
     lm_scaler scaler;
     bool beyond; /* imported: features that it does not know count by their squares */
     uint64_t rows, seed;
+    uint64_t learned; /* of rows, after training */
+    uint64_t changes; /* since it was trained or loaded: older predictors are refused */
+    bool has_mark;
+    limn_mark mark;
     char *written_by;
-    void *body;    /* the method's own */
-    lm_file *file; /* mapped, or NULL for a model trained in this process */
-    size_t bytes;  /* of the file */
-    lm_stats stats;
+    void *body;     /* the method's own */
+    lm_file *file;  /* mapped, or NULL for a model trained in this process */
+    size_t bytes;   /* of the file, before any change */
+    lm_stats stats; /* the same */
 };
 
 /* ---- classifier.c: training ---- */
@@ -51,6 +55,16 @@ limn_status lm_model_bytes(limn_context *ctx, const limn_model *model, unsigned 
 /* Takes file over, also on failure. */
 limn_status lm_model_load(limn_context *ctx, lm_file *file, limn_model **out);
 
+/* ---- learn.c: online learning ---- */
+
+/* What the model is like now, changed or not. bytes is 0 when memory for measuring is out. */
+void lm_model_figures(const limn_model *model, lm_stats *stats, size_t *bytes);
+
+/* ---- mark.c: what the file keeps of learning ---- */
+
+limn_status lm_learning_put(const limn_model *model, lm_writer *writer);
+limn_status lm_learning_get(limn_context *ctx, const lm_file *file, limn_model *model);
+
 /* ---- predict.c: queries ---- */
 
 struct limn_predictor {
@@ -59,6 +73,7 @@ struct limn_predictor {
     const limn_model *model;
     int threads;
     size_t neighbors;
+    uint64_t changes;      /* of the model when memory was taken */
     size_t slice;          /* bytes of one thread */
     size_t scaled_bytes;   /* of them, for scaled rows */
     bool vote;             /* classes by the votes of pairs */

@@ -38,12 +38,29 @@ limn_status limn_predictor_new(limn_context *context, const limn_model *model,
     p->threads = p->threads < LM_THREADS_MAX ? p->threads : LM_THREADS_MAX;
     p->neighbors = options->neighbors;
     p->vote = options->vote && model->method->vote;
-    if (!slice_size(p, &p->scaled_bytes, &p->slice) ||
-        !(p->memory = lm_alloc_aligned(&p->mem, (size_t)p->threads, p->slice))) {
+    limn_status status = limn_predictor_renew(p);
+    if (status != LIMN_OK) {
         limn_predictor_free(p);
-        return lm_fail_memory(context);
+        return status;
     }
     *out = p;
+    return LIMN_OK;
+}
+
+limn_status limn_predictor_renew(limn_predictor *p) {
+    size_t scaled, slice;
+    if (!slice_size(p, &scaled, &slice))
+        return lm_fail_memory(p->ctx);
+    if (!p->memory || slice > p->slice) {
+        void *memory = lm_alloc_aligned(&p->mem, (size_t)p->threads, slice);
+        if (!memory)
+            return lm_fail_memory(p->ctx);
+        lm_free_aligned(&p->mem, p->memory);
+        p->memory = memory;
+        p->slice = slice;
+    }
+    p->scaled_bytes = scaled;
+    p->changes = p->model->changes;
     return LIMN_OK;
 }
 
@@ -107,6 +124,10 @@ static void run_nth(void *user, size_t batch, int thread) {
 
 limn_status lm_predictor_run(limn_predictor *p, const lm_query *q) {
     const limn_model *m = p->model;
+    if (p->changes != m->changes)
+        return lm_fail(p->ctx, LIMN_E_USAGE,
+                       "the model has changed since this predictor was made; renew it first "
+                       "(limn_predictor_renew)");
     limn_status status =
         lm_check_finite(p->ctx, q->x, q->n, m->schema.features, m->schema.feature_names);
     if (status != LIMN_OK)

@@ -3,7 +3,8 @@
  *   model    what it is: method, task, rows, seed, version of limn
  *   params   the parameters in force, as "key=value"
  *   schema   the columns and labels of the data
- *   scaler   kept features, offsets and factors */
+ *   scaler   kept features, offsets and factors
+ *   learning what came after training (mark.c); absent when nothing did */
 #include "classifier/classifier.h"
 
 #include <float.h>
@@ -143,6 +144,8 @@ static limn_status collect(limn_context *ctx, const limn_model *model, lm_writer
         status = put_schema(ctx, model, writer);
     if (status == LIMN_OK)
         status = put_scaler(ctx, model, writer);
+    if (status == LIMN_OK)
+        status = lm_learning_put(model, writer);
     if (status == LIMN_OK)
         status = model->method->save(ctx, model->body, writer);
     return status;
@@ -501,6 +504,8 @@ limn_status lm_model_load(limn_context *ctx, lm_file *file, limn_model **out) {
         status = get_schema(ctx, file, &model->schema);
     if (status == LIMN_OK)
         status = get_scaler(ctx, file, model);
+    if (status == LIMN_OK)
+        status = lm_learning_get(ctx, file, model);
     if (status == LIMN_OK)
         status = get_body(ctx, file, model);
     if (status != LIMN_OK) {

@@ -136,6 +136,11 @@ limn_status lm_labels_add(limn_context *ctx, lm_labels *labels, const char *text
     return LIMN_OK;
 }
 
+void lm_labels_pop(lm_labels *labels) {
+    lm_free(labels->mem, labels->names[--labels->count]);
+    refill_slots(labels);
+}
+
 limn_status lm_labels_copy(limn_context *ctx, const lm_labels *from, lm_labels *to) {
     lm_labels_free(to);
     for (size_t i = 0; i < from->count; i++) {

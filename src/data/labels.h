@@ -23,6 +23,8 @@ void lm_labels_free(lm_labels *labels);
 /* Finds or adds. */
 limn_status lm_labels_add(limn_context *ctx, lm_labels *labels, const char *text, size_t length,
                           int32_t *id);
+/* Takes back the class that was added last. */
+void lm_labels_pop(lm_labels *labels);
 int32_t lm_labels_find(const lm_labels *labels, const char *text, size_t length); /* -1: unknown */
 /* to has been initialised; what it held is freed. On failure it is empty. */
 limn_status lm_labels_copy(limn_context *ctx, const lm_labels *from, lm_labels *to);

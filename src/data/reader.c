@@ -332,6 +332,19 @@ const lm_schema *lm_reader_schema(const limn_reader *reader) {
     return &reader->schema;
 }
 
+size_t limn_reader_class_count(const limn_reader *reader) {
+    return reader->schema.labels.count;
+}
+
+const char *limn_reader_class_name(const limn_reader *reader, size_t index) {
+    const lm_labels *labels = &reader->schema.labels;
+    return index < labels->count ? labels->names[index] : NULL;
+}
+
+double limn_reader_fraction(const limn_reader *reader) {
+    return lm_source_fraction(reader->text.source);
+}
+
 static void sink_free(const limn_allocator *mem, lm_sink *sink) {
     lm_free(mem, sink->x);
     lm_free(mem, sink->label);

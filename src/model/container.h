@@ -20,6 +20,8 @@ void lm_writer_free(lm_writer *writer); /* NULL is allowed */
  * [a-z0-9._-]; LIMN_E_USAGE otherwise. */
 limn_status lm_writer_section(lm_writer *writer, const char *name, uint32_t version,
                               const void *data, size_t size);
+/* Memory for a section's data that the writer frees; NULL when there is none. */
+void *lm_writer_memory(lm_writer *writer, size_t count, size_t size);
 /* The size of the file that lm_writer_save would write. */
 size_t lm_writer_size(const lm_writer *writer);
 limn_status lm_writer_save(lm_writer *writer, const char *path);

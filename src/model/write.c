@@ -14,6 +14,12 @@ typedef struct part {
     size_t size;
 } part;
 
+/* Memory that sections were made in. */
+typedef struct memory {
+    struct memory *next;
+    max_align_t data[];
+} memory;
+
 struct lm_writer {
     limn_context *ctx;
     limn_allocator mem;
@@ -21,6 +27,7 @@ struct lm_writer {
     size_t count, capacity;
     size_t payload; /* bytes of all payloads with their padding */
     lm_kv_out *kvs;
+    memory *memory;
 };
 
 bool lm_pad(size_t size, size_t *padded) {
@@ -64,8 +71,25 @@ void lm_writer_free(lm_writer *writer) {
         lm_free(&mem, kv);
         kv = next;
     }
+    for (memory *m = writer->memory; m;) {
+        memory *next = m->next;
+        lm_free(&mem, m);
+        m = next;
+    }
     lm_free(&mem, writer->parts);
     lm_free(&mem, writer);
+}
+
+void *lm_writer_memory(lm_writer *writer, size_t count, size_t size) {
+    size_t bytes;
+    if (!lm_mul(count, size, &bytes) || !lm_add(bytes, sizeof(memory), &bytes))
+        return NULL;
+    memory *m = lm_alloc(&writer->mem, bytes, 1);
+    if (!m)
+        return NULL;
+    m->next = writer->memory;
+    writer->memory = m;
+    return m->data;
 }
 
 void lm_writer_adopt(lm_writer *writer, lm_kv_out *kv) {

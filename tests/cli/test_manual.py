@@ -83,12 +83,14 @@ def pages(tmp_path_factory):
 
 
 def shown(path):
-    """The page as a reader sees it: words joined by single blanks."""
+    """The page as a reader sees it: words joined by single blanks, also those with a hyphen at the
+    end of a line."""
     command = (["groff", "-man", "-Tascii", "-P-c", "-ww", "-rHY=0"] if shutil.which("groff")
                else ["mandoc", "-Tascii"])
     done = subprocess.run([*command, path], text=True, capture_output=True, timeout=TIMEOUT)
     assert done.returncode == 0 and done.stderr == "", (path, done.stderr)
-    return re.sub(r"\s+", " ", re.sub(".\b", "", done.stdout))
+    text = re.sub(r"(?<=\w)-\n\s+(?=\w)", "-", re.sub(".\b", "", done.stdout))
+    return re.sub(r"\s+", " ", text)
 
 
 needs_roff = pytest.mark.skipif(not shutil.which("groff") and not shutil.which("mandoc"),

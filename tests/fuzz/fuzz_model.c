@@ -1,5 +1,6 @@
 /* fuzz_model.c: the model loader on hostile bytes: as they are, and with their checksums made
- * valid, so that the fuzzer reaches what lies behind them. A model that loads must also answer. */
+ * valid, so that the fuzzer reaches what lies behind them. A model that loads must also answer, and
+ * learn and forget if its method can, and then answer and save what it has become. */
 #include "classifier/classifier.h"
 #include "reseal.h"
 
@@ -34,13 +35,58 @@ static void answer(limn_context *ctx, const limn_model *model) {
     free(proba);
 }
 
+/* A few rows, some of a class that is new, one of which is forgotten again, and one of the file's.
+ */
+static void learn(limn_context *ctx, limn_model *model) {
+    enum { ROWS = 7 };
+    size_t d = model->schema.features, size;
+    bool classify = model->schema.task == LIMN_CLASSIFY;
+    if (!model->method->learn || d > 4096 || model->schema.labels.count > 4096)
+        return;
+    float *x = calloc(ROWS * d, sizeof *x);
+    int32_t label[ROWS] = {0}, said[ROWS], fresh = 0;
+    double target[ROWS] = {0}, value[ROWS];
+    size_t learned = 0;
+    if (classify && limn_model_add_class(ctx, model, "a class that is new", &fresh) != LIMN_OK)
+        fresh = 0;
+    for (size_t i = 0; i < ROWS * d; i++)
+        x[i] = (float)((i * 5) % 11) - 4;
+    for (size_t i = 0; i < ROWS; i++) {
+        label[i] = i % 2 ? fresh : 0;
+        target[i] = (double)i;
+    }
+    limn_lesson lesson = {.n = ROWS,
+                          .x = x,
+                          .classes = label,
+                          .targets = target,
+                          .answered_classes = classify ? said : NULL,
+                          .answered_values = classify ? NULL : value};
+    uint64_t rows = model->rows;
+    (void)limn_learn(ctx, model, &lesson, &learned);
+    if (model->rows - rows != learned)
+        abort();
+    for (size_t i = 0; classify && i < learned; i++)
+        if (said[i] < -1 || said[i] >= (int32_t)model->schema.labels.count)
+            abort();
+    uint64_t ids[] = {rows + 1, rows / 2, UINT64_MAX, 0};
+    (void)limn_forget(ctx, model, ids, 4, NULL);
+    answer(ctx, model);
+    (void)limn_compact(ctx, model);
+    (void)limn_learn(ctx, model, &lesson, NULL);
+    answer(ctx, model);
+    (void)lm_model_measure(ctx, model, &size);
+    free(x);
+}
+
 static void load(limn_context *ctx, const uint8_t *data, size_t size) {
     lm_file *file = NULL;
     limn_model *model = NULL;
     if (lm_file_from_memory(ctx, data, size, "fuzz", &file) != LIMN_OK)
         return;
-    if (lm_model_load(ctx, file, &model) == LIMN_OK)
+    if (lm_model_load(ctx, file, &model) == LIMN_OK) {
         answer(ctx, model);
+        learn(ctx, model);
+    }
     limn_model_free(model);
 }
 

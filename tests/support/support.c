@@ -1,7 +1,19 @@
 #include "support.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* For metric=caller: the largest difference. */
+static double largest_difference(void *user, const float *a, const float *b, size_t n) {
+    double largest = 0;
+    (void)user;
+    for (size_t j = 0; j < n; j++) {
+        double difference = fabs((double)a[j] - (double)b[j]);
+        largest = difference > largest ? difference : largest;
+    }
+    return largest;
+}
 
 limn_context *make_context(counting *count, int threads, uint64_t seed) {
     limn_context_options options;
@@ -10,6 +22,7 @@ limn_context *make_context(counting *count, int threads, uint64_t seed) {
     if (count)
         options.allocator = counting_allocator(count);
     options.threads = threads;
+    options.metric = largest_difference;
     options.seed = seed;
     if (limn_context_new(&options, &ctx) != LIMN_OK) {
         fprintf(stderr, "no context\n");

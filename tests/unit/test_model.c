@@ -54,6 +54,35 @@ static void test_an_open_file_survives_its_context_and_its_replacement(void **st
     lm_file_close(file);
 }
 
+static void test_a_writer_frees_the_memory_that_it_gave(void **state) {
+    counting count = {0};
+    limn_context *ctx = counting_context(&count);
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    (void)state;
+    lm_writer *writer = new_writer(ctx);
+    for (size_t i = 0; i < 3; i++) {
+        static const char *const names[] = {"a", "b", "c"};
+        uint64_t *numbers = lm_writer_memory(writer, 5, sizeof *numbers);
+        for (size_t k = 0; k < 5; k++)
+            numbers[k] = 10 * i + k;
+        assert_int_equal(lm_writer_section(writer, names[i], 1, numbers, 5 * sizeof *numbers),
+                         LIMN_OK);
+    }
+    assert_null(lm_writer_memory(writer, SIZE_MAX / 2, 4));
+    assert_int_equal(lm_writer_bytes(writer, &bytes, &size), LIMN_OK);
+    lm_writer_free(writer);
+    lm_file *file = NULL;
+    const void *numbers = NULL;
+    assert_int_equal(lm_file_from_memory(ctx, bytes, size, "m.limn", &file), LIMN_OK);
+    assert_int_equal(lm_file_array(ctx, file, "c", 1, 5, sizeof(uint64_t), &numbers), LIMN_OK);
+    assert_int_equal(((const uint64_t *)numbers)[4], 24);
+    lm_file_close(file);
+    lm_free(&ctx->mem, bytes);
+    limn_context_free(ctx);
+    assert_int_equal(count.live, 0);
+}
+
 static void test_a_model_without_sections_is_a_header(void **state) {
     world *w = *state;
     unsigned char *bytes = NULL;
@@ -647,6 +676,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         IN_WORLD(test_all_types_come_back_from_memory_and_from_a_file),
         IN_WORLD(test_an_open_file_survives_its_context_and_its_replacement),
+        IN_WORLD(test_a_writer_frees_the_memory_that_it_gave),
         IN_WORLD(test_a_model_without_sections_is_a_header),
         IN_WORLD(test_bytes_are_those_of_the_specification),
         IN_WORLD(test_the_format_document_shows_these_bytes),

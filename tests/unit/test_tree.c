@@ -56,6 +56,79 @@ static void test_distances_of_whole_numbers_are_exact(void **state) {
     lm_isa_use(lm_isa_at(0));
 }
 
+/* Rows at random places, some of them twice, in lists of any length. */
+static void test_distances_to_listed_rows_equal_those_of_pairs(void **state) {
+    (void)state;
+    enum { ROWS = 40 };
+    const char *isa;
+    lm_rng rng = lm_rng_at(4, 1, 1);
+    for (size_t n = LM_PANEL; n <= 5 * LM_PANEL; n += LM_PANEL) {
+        float *rows = malloc(ROWS * n * sizeof *rows), *x = malloc(n * sizeof *x);
+        uint32_t index[ROWS];
+        for (size_t i = 0; i < ROWS * n; i++)
+            rows[i] = (float)lm_rng_normal(&rng);
+        for (size_t j = 0; j < n; j++)
+            x[j] = (float)lm_rng_normal(&rng);
+        for (size_t i = 0; i < ROWS; i++)
+            index[i] = (uint32_t)lm_rng_below(&rng, ROWS);
+        for (size_t k = 0; (isa = lm_isa_at(k)); k++)
+            for (size_t count = 0; count <= ROWS; count += 13) {
+                double l2[ROWS], l1[ROWS], dot[ROWS];
+                assert_true(lm_isa_use(isa));
+                lm_gather_kernel(LM_L2)(x, rows, n, index, count, l2);
+                lm_gather_kernel(LM_L1)(x, rows, n, index, count, l1);
+                lm_gather_kernel(LM_DOT)(x, rows, n, index, count, dot);
+                for (size_t i = 0; i < count; i++) {
+                    const float *row = rows + index[i] * n;
+                    double sum = 0, size = 0;
+                    for (size_t j = 0; j < n; j++) {
+                        sum += (double)x[j] * (double)row[j];
+                        size += fabs((double)x[j] * (double)row[j]);
+                    }
+                    assert_true(l2[i] == lm_pair_kernel(LM_L2)(x, row, n));
+                    assert_true(l1[i] == lm_pair_kernel(LM_L1)(x, row, n));
+                    assert_true(fabs(dot[i] - sum) <= 1e-14 * size * (double)n);
+                }
+            }
+        free(rows);
+        free(x);
+    }
+    lm_isa_use(lm_isa_at(0));
+}
+
+static void test_distances_of_bytes_are_exact(void **state) {
+    (void)state;
+    enum { ROWS = 20 };
+    static const size_t sizes[] = {16, 32, 48, 64, 80, 784, 1008, LM_BYTES_MOST};
+    const char *isa;
+    lm_rng rng = lm_rng_at(5, 1, 1);
+    for (size_t s = 0; s < LM_COUNT(sizes); s++) {
+        size_t n = sizes[s];
+        uint8_t *rows = malloc(ROWS * n), *x = malloc(n);
+        uint32_t index[ROWS];
+        for (size_t i = 0; i < ROWS * n; i++) /* the last row is as far as can be */
+            rows[i] = (uint8_t)(i / n == ROWS - 1 ? 0 : lm_rng_below(&rng, 256));
+        for (size_t j = 0; j < n; j++)
+            x[j] = (uint8_t)(s % 2 ? 255 : lm_rng_below(&rng, 256));
+        for (size_t i = 0; i < ROWS; i++)
+            index[i] = (uint32_t)(ROWS - 1 - i);
+        for (size_t k = 0; (isa = lm_isa_at(k)); k++) {
+            double out[ROWS];
+            assert_true(lm_isa_use(isa));
+            lm_gather_bytes_kernel()(x, rows, n, index, ROWS, out);
+            for (size_t i = 0; i < ROWS; i++) {
+                double sum = 0;
+                for (size_t j = 0; j < n; j++)
+                    sum += pow((double)x[j] - (double)rows[index[i] * n + j], 2);
+                assert_true(out[i] == sum);
+            }
+        }
+        free(rows);
+        free(x);
+    }
+    lm_isa_use(lm_isa_at(0));
+}
+
 static void test_scores_of_panels_equal_loops(void **state) {
     (void)state;
     const char *isa;
@@ -98,6 +171,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_distances_of_pairs_equal_loops),
         cmocka_unit_test(test_distances_of_whole_numbers_are_exact),
+        cmocka_unit_test(test_distances_to_listed_rows_equal_those_of_pairs),
+        cmocka_unit_test(test_distances_of_bytes_are_exact),
         cmocka_unit_test(test_scores_of_panels_equal_loops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

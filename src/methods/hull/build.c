@@ -100,9 +100,11 @@ static double length_of(const hull_model *m, const hull_fit *fit, size_t j) {
 static void point_in_hull(const hull_fit *fit, const double *weights, size_t p, double *out) {
     size_t d = fit->space->d;
     memcpy(out, fit->mean, d * sizeof *out);
-    for (size_t j = 0; j < p; j++)
+    for (size_t j = 0; j < p && !fit->basis; j++)
+        out[j] += weights[j];
+    for (size_t j = 0; j < p && fit->basis; j++)
         for (size_t i = 0; i < d; i++)
-            out[i] += fit->basis ? weights[j] * fit->basis[j * d + i] : i == j ? weights[j] : 0;
+            out[i] += weights[j] * fit->basis[j * d + i];
 }
 
 /* How far samples lie beside the directions of the fit: by those that were cut. row: d. */

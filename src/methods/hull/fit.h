@@ -82,11 +82,11 @@ void hull_fit_leave_one_out(const hull_fit *fit, size_t i, const hull_grid *grid
 
 /* choose.c: everything that training chooses by leaving rows out: dim or rho, beta, the limit of
  * what is unknown. fits: one a class, with as many directions as may be wanted. */
-limn_status hull_choose(limn_context *ctx, const lm_train_set *set, const hull_space *space,
+limn_status hull_choose(limn_context *ctx, const hull_space *space, size_t classes,
                         const hull_fit *fits, hull_options *options, hull_model *m);
 /* The most directions that the choice can want; largest: rows of the largest class. */
 size_t hull_most_dim(const hull_options *options, size_t d, size_t largest);
 /* The same for local methods; m is complete but for these. */
-limn_status hull_choose_local(limn_context *ctx, const lm_train_set *set, hull_model *m);
+limn_status hull_choose_local(limn_context *ctx, hull_model *m);
 
 #endif

@@ -274,7 +274,7 @@ static limn_status train_global(limn_context *ctx, const lm_train_set *set,
                  hull_most_dim(&options, set->d, largest_group(groups, set->classes)), fits};
     limn_status status = lm_work(ctx, "fitting", set->classes, fit_class, &f);
     if (status == LIMN_OK)
-        status = hull_choose(ctx, set, &space, fits, &options, m);
+        status = hull_choose(ctx, &space, set->classes, fits, &options, m);
     m->options = options;
     if (status == LIMN_OK)
         status = check_full(ctx, m, fits, method);
@@ -315,7 +315,7 @@ static limn_status train_local(limn_context *ctx, const lm_train_set *set,
         status = hull_prepare(ctx, m);
     if (status == LIMN_OK)
         status = check_full_local(ctx, m);
-    return status == LIMN_OK ? hull_choose_local(ctx, set, m) : status;
+    return status == LIMN_OK ? hull_choose_local(ctx, m) : status;
 }
 
 limn_status hull_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,

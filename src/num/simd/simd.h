@@ -32,6 +32,10 @@ typedef struct lm_simd_expand {
 typedef struct lm_simd_tree {
     double (*pair_l2)(const float *a, const float *b, size_t n);
     double (*pair_l1)(const float *a, const float *b, size_t n);
+    void (*gather[3])(const float *x, const float *rows, size_t n, const uint32_t *index,
+                      size_t count, double *out); /* by lm_metric */
+    void (*gather_bytes)(const uint8_t *x, const uint8_t *rows, size_t n, const uint32_t *index,
+                         size_t count, double *out);
     void (*panel_scores)(const float *rows, const float *bias, size_t d, size_t panels,
                          const float *x, float *out);
 } lm_simd_tree;

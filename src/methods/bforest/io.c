@@ -1,0 +1,324 @@
+/* io.c: the sections of bforest.
+ *
+ * Points are written as they are in memory. Trees are written one behind the other: nodes in the
+ * order in which they were made, child blocks in the order of their nodes, without gaps. A child
+ * has a larger number than its parent, so a link that leads on can lead nowhere twice. The hash of
+ * equal rows is made when the file is opened. */
+#include "methods/bforest/bforest.h"
+
+#include <math.h>
+
+/* What the file says of one tree. */
+typedef struct tree_record {
+    uint64_t nodes, places, epoch, step;
+} tree_record;
+
+/* ---- saving ---- */
+
+static limn_status put_about(const bf_model *m, lm_writer *writer) {
+    const bf_store *s = &m->store;
+    lm_kv_out *kv;
+    limn_status status = lm_kv_begin(writer, "bforest.about", BF_FILE_VERSION, &kv);
+    if (status != LIMN_OK)
+        return status;
+    lm_kv_put_int(kv, "seed", (int64_t)m->seed);
+    lm_kv_put_int(kv, "seen", (int64_t)m->seen);
+    lm_kv_put_int(kv, "built", (int64_t)m->built);
+    lm_kv_put_int(kv, "asked", (int64_t)m->asked);
+    lm_kv_put_int(kv, "spent", (int64_t)m->spent);
+    lm_kv_put_real(kv, "eps", m->eps);
+    lm_kv_put_int(kv, "trees", (int64_t)m->trees);
+    lm_kv_put_int(kv, "slots", (int64_t)s->slots);
+    lm_kv_put_int(kv, "free", (int64_t)s->free_count);
+    return lm_kv_end(kv);
+}
+
+/* The sections that hold something of each point. */
+typedef struct part {
+    const char *name;
+    void **data;
+    size_t count, size;
+} part;
+
+enum { PARTS = 7 };
+
+static bool list_parts(bf_store *s, part *parts) {
+    size_t floats;
+    if (!lm_mul(s->slots, s->stride, &floats))
+        return false;
+    const part all[PARTS] = {
+        {"bforest.points", (void **)&s->x, floats, sizeof *s->x},
+        {"bforest.labels", (void **)&s->label, s->values ? 0 : s->slots, sizeof *s->label},
+        {"bforest.values", (void **)&s->value, s->values ? s->slots : 0, sizeof *s->value},
+        {"bforest.ids", (void **)&s->id, s->slots, sizeof *s->id},
+        {"bforest.norms", (void **)&s->norm, s->norms ? s->slots : 0, sizeof *s->norm},
+        {"bforest.states", (void **)&s->state, s->slots, sizeof *s->state},
+        {"bforest.free", (void **)&s->free, s->free_count, sizeof *s->free},
+    };
+    memcpy(parts, all, sizeof all);
+    return true;
+}
+
+static limn_status put_trees(limn_context *ctx, const bf_model *m, lm_writer *writer) {
+    size_t places = 0, nodes = 0;
+    tree_record *records = lm_writer_memory(writer, m->trees, sizeof *records);
+    if (!records)
+        return lm_fail_memory(ctx);
+    for (size_t t = 0; t < m->trees; t++) {
+        const bf_tree *tree = &m->tree[t];
+        size_t own = bf_tree_places(tree);
+        records[t] = (tree_record){tree->nodes, own, tree->epoch, tree->step};
+        places += own;
+        nodes += tree->nodes;
+    }
+    bf_node *node = lm_writer_memory(writer, nodes, sizeof *node);
+    uint32_t *arena = lm_writer_memory(writer, places, sizeof *arena);
+    if (!node || !arena)
+        return lm_fail_memory(ctx);
+    nodes = places = 0;
+    for (size_t t = 0; t < m->trees; t++) {
+        bf_tree_write(&m->tree[t], node + nodes, arena + places);
+        nodes += (size_t)records[t].nodes;
+        places += (size_t)records[t].places;
+    }
+    limn_status status = lm_writer_section(writer, "bforest.trees", BF_FILE_VERSION, records,
+                                           m->trees * sizeof *records);
+    if (status == LIMN_OK && nodes)
+        status =
+            lm_writer_section(writer, "bforest.nodes", BF_FILE_VERSION, node, nodes * sizeof *node);
+    if (status == LIMN_OK && places)
+        status = lm_writer_section(writer, "bforest.children", BF_FILE_VERSION, arena,
+                                   places * sizeof *arena);
+    return status;
+}
+
+limn_status bf_save(limn_context *ctx, const void *opaque, lm_writer *writer) {
+    const bf_model *m = opaque;
+    bf_store s = m->store;
+    part parts[PARTS];
+    limn_status status = put_about(m, writer);
+    if (status == LIMN_OK && !list_parts(&s, parts))
+        status = lm_fail_memory(ctx);
+    for (size_t i = 0; i < PARTS && status == LIMN_OK; i++)
+        if (parts[i].count)
+            status = lm_writer_section(writer, parts[i].name, BF_FILE_VERSION, *parts[i].data,
+                                       parts[i].count * parts[i].size);
+    return status == LIMN_OK ? put_trees(ctx, m, writer) : status;
+}
+
+/* ---- loading: the points ---- */
+
+static limn_status get_about(limn_context *ctx, const lm_file *file, bf_model *m) {
+    lm_kv kv;
+    int64_t seed = 0, trees = 0, slots = 0, unused = 0, counts[4] = {0};
+    static const char *const keys[] = {"seen", "built", "asked", "spent"};
+    uint64_t *const targets[] = {&m->seen, &m->built, &m->asked, &m->spent};
+    limn_status status = lm_kv_open(ctx, file, "bforest.about", BF_FILE_VERSION, &kv);
+    if (status == LIMN_OK)
+        status = lm_kv_int(&kv, "seed", INT64_MIN, INT64_MAX, &seed);
+    for (size_t i = 0; i < LM_COUNT(keys) && status == LIMN_OK; i++) {
+        status = lm_kv_int(&kv, keys[i], 0, INT64_MAX, &counts[i]);
+        *targets[i] = (uint64_t)counts[i];
+    }
+    if (status == LIMN_OK)
+        status = lm_kv_real(&kv, "eps", 0, 1e300, &m->eps);
+    if (status == LIMN_OK)
+        status = lm_kv_int(&kv, "trees", (int64_t)m->trees, (int64_t)m->trees, &trees);
+    if (status == LIMN_OK)
+        status = lm_kv_int(&kv, "slots", 0, UINT32_MAX - 2, &slots);
+    if (status == LIMN_OK)
+        status = lm_kv_int(&kv, "free", 0, slots, &unused);
+    if (status == LIMN_OK && (m->asked >= BF_MEASURED || m->built > m->seen))
+        status = lm_file_bad(ctx, file, "its counts are not possible");
+    m->seed = (uint64_t)seed;
+    m->store.slots = (size_t)slots;
+    m->store.free_count = (size_t)unused;
+    return status;
+}
+
+static limn_status get_parts(limn_context *ctx, const lm_file *file, bf_store *s) {
+    part parts[PARTS];
+    limn_status status = LIMN_OK;
+    if (!list_parts(s, parts))
+        return lm_file_bad(ctx, file, "%zu points are not possible", s->slots);
+    for (size_t i = 0; i < PARTS && status == LIMN_OK; i++) {
+        const void *data = NULL;
+        if (parts[i].count)
+            status = lm_file_array(ctx, file, parts[i].name, BF_FILE_VERSION, parts[i].count,
+                                   parts[i].size, &data);
+        *parts[i].data = (void *)(uintptr_t)data; /* not written while it is a view */
+    }
+    return status;
+}
+
+static bool point_fine(const bf_model *m, size_t i) {
+    const bf_store *s = &m->store;
+    bool live = s->state[i] == BF_LIVE;
+    const float *x = s->x + i * s->stride;
+    for (size_t j = 0; j < s->stride; j++)
+        if (!isfinite(x[j]) || (x[j] != 0 && (j >= s->d || s->state[i] == BF_FREE)))
+            return false;
+    if (s->state[i] > BF_SIGNPOST || s->id[i] >= m->seen + (s->state[i] == BF_FREE))
+        return false;
+    if (s->values ? !isfinite(s->value[i]) || (!live && s->value[i] != 0)
+        : live    ? s->label[i] < 0 || (size_t)s->label[i] >= m->classes
+                  : s->label[i] != -1)
+        return false;
+    return !s->norms || (s->norm[i] >= 0 && isfinite(s->norm[i]));
+}
+
+static limn_status check_points(limn_context *ctx, const lm_file *file, bf_model *m) {
+    bf_store *s = &m->store;
+    size_t unused = 0;
+    for (size_t i = 0; i < s->slots; i++) {
+        if (!point_fine(m, i))
+            return lm_file_bad(ctx, file, "point %zu is not possible", i);
+        s->live += s->state[i] == BF_LIVE;
+        s->signposts += s->state[i] == BF_SIGNPOST;
+        unused += s->state[i] == BF_FREE;
+    }
+    if (unused != s->free_count)
+        return lm_file_bad(ctx, file, "%zu slots are free, %zu listed", unused, s->free_count);
+    if (!bf_store_derive(&ctx->mem, s))
+        return lm_fail_memory(ctx);
+    for (size_t i = 0; i < s->free_count; i++) { /* refs serve as marks */
+        if (s->free[i] >= s->slots || s->state[s->free[i]] != BF_FREE || s->refs[s->free[i]]++)
+            return lm_file_bad(ctx, file, "the list of free slots is not possible");
+    }
+    memset(s->refs, 0, s->slots * sizeof *s->refs);
+    return LIMN_OK;
+}
+
+/* ---- loading: the trees ---- */
+
+/* The child block of node i; depth of each node, 0 while nothing leads to it. */
+static bool block_fine(const bf_model *m, const bf_tree *tree, size_t i, size_t *used,
+                       uint32_t *depth) {
+    const bf_node *node = &tree->node[i];
+    size_t capacity = node->capacity, places = 2 * capacity;
+    bool power = capacity == 0 || (capacity >= 4 && (capacity & (capacity - 1)) == 0);
+    bool least = capacity <= 4 || node->children > capacity / 2;
+    if (!power || !least || node->children > capacity || (capacity && !node->children) ||
+        node->children > m->children || node->offset != (capacity ? *used : 0) ||
+        places > tree->used - *used)
+        return false;
+    const uint32_t *points = tree->arena + node->offset, *nodes = points + capacity;
+    *used += places;
+    for (size_t k = 0; k < node->children; k++) {
+        uint32_t child = nodes[k];
+        if (child <= i || child >= tree->nodes || depth[child] ||
+            points[k] != tree->node[child].point)
+            return false;
+        depth[child] = depth[i] + 1;
+    }
+    for (size_t k = node->children; k < capacity; k++)
+        if (points[k] || nodes[k])
+            return false;
+    return true;
+}
+
+static bool tree_fine(bf_model *m, bf_tree *tree, uint32_t *depth) {
+    bf_store *s = &m->store;
+    size_t used = 0;
+    memset(depth, 0, tree->nodes * sizeof *depth);
+    for (size_t i = 0; i < tree->nodes; i++) {
+        uint32_t point = tree->node[i].point;
+        if (i == 0)
+            depth[0] = 1;
+        if (point >= s->slots || s->state[point] == BF_FREE || !depth[i] ||
+            !block_fine(m, tree, i, &used, depth))
+            return false;
+        s->refs[point]++;
+        m->signposts += s->state[point] == BF_SIGNPOST;
+        tree->depth = depth[i] > tree->depth ? depth[i] : tree->depth;
+    }
+    return used == tree->used;
+}
+
+static limn_status get_records(limn_context *ctx, const lm_file *file, bf_model *m, size_t *most) {
+    const void *data, *node = NULL, *arena = NULL;
+    size_t nodes = 0, places = 0;
+    limn_status status = lm_file_array(ctx, file, "bforest.trees", BF_FILE_VERSION, m->trees,
+                                       sizeof(tree_record), &data);
+    const tree_record *records = data;
+    for (size_t t = 0; status == LIMN_OK && t < m->trees; t++) {
+        const tree_record *r = &records[t];
+        if (r->nodes > INT32_MAX || r->places > UINT32_MAX || r->epoch > INT64_MAX || r->step > 64)
+            return lm_file_bad(ctx, file, "tree %zu is not possible", t);
+        nodes += (size_t)r->nodes;
+        places += (size_t)r->places;
+        *most = r->nodes > *most ? (size_t)r->nodes : *most;
+    }
+    if (status == LIMN_OK && nodes > INT32_MAX)
+        return lm_file_bad(ctx, file, "%zu nodes are not possible", nodes);
+    if (status == LIMN_OK && nodes)
+        status = lm_file_array(ctx, file, "bforest.nodes", BF_FILE_VERSION, nodes, sizeof(bf_node),
+                               &node);
+    if (status == LIMN_OK && places)
+        status = lm_file_array(ctx, file, "bforest.children", BF_FILE_VERSION, places,
+                               sizeof(uint32_t), &arena);
+    m->nodes = nodes;
+    nodes = places = 0;
+    for (size_t t = 0; status == LIMN_OK && t < m->trees; t++) {
+        const tree_record *r = &records[t];
+        m->tree[t] = (bf_tree){.nodes = (size_t)r->nodes,
+                               .used = (size_t)r->places,
+                               .epoch = r->epoch,
+                               .step = r->step,
+                               .node = node ? (bf_node *)(uintptr_t)node + nodes : NULL,
+                               .arena = arena ? (uint32_t *)(uintptr_t)arena + places : NULL};
+        nodes += (size_t)r->nodes;
+        places += (size_t)r->places;
+    }
+    return status;
+}
+
+static limn_status get_trees(limn_context *ctx, const lm_file *file, bf_model *m) {
+    size_t most = 0;
+    m->tree = lm_alloc_zero(&ctx->mem, m->trees, sizeof *m->tree);
+    if (!m->tree)
+        return lm_fail_memory(ctx);
+    limn_status status = get_records(ctx, file, m, &most);
+    if (status != LIMN_OK)
+        return status;
+    uint32_t *depth = lm_alloc(&ctx->mem, most + 1, sizeof *depth);
+    if (!depth)
+        return lm_fail_memory(ctx);
+    for (size_t t = 0; t < m->trees && status == LIMN_OK; t++)
+        if (!tree_fine(m, &m->tree[t], depth))
+            status = lm_file_bad(ctx, file, "the links of tree %zu are not possible", t);
+    lm_free(&ctx->mem, depth);
+    for (size_t i = 0; i < m->store.slots && status == LIMN_OK; i++)
+        if (m->store.state[i] == BF_SIGNPOST && !m->store.refs[i])
+            status = lm_file_bad(ctx, file, "no tree has signpost %zu", i);
+    return status;
+}
+
+limn_status bf_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,
+                    const lm_params *params, void **out) {
+    bf_model *m = lm_alloc_zero(&ctx->mem, 1, sizeof *m);
+    if (!m)
+        return lm_fail_memory(ctx);
+    m->task = shape->task;
+    m->d = shape->d;
+    m->classes = shape->classes;
+    limn_status status = bf_configure(ctx, params, m);
+    if (status == LIMN_E_USAGE)
+        status = lm_fail(ctx, LIMN_E_MODEL, "%s: %s", lm_file_name(file), limn_error(ctx));
+    if (status == LIMN_OK)
+        status = get_about(ctx, file, m);
+    if (status == LIMN_OK && m->seen != shape->rows)
+        status = lm_file_bad(ctx, file, "the forest has learned %llu of %llu rows",
+                             (unsigned long long)m->seen, (unsigned long long)shape->rows);
+    if (status == LIMN_OK)
+        status = get_parts(ctx, file, &m->store);
+    if (status == LIMN_OK)
+        status = check_points(ctx, file, m);
+    if (status == LIMN_OK)
+        status = get_trees(ctx, file, m);
+    if (status != LIMN_OK)
+        bf_destroy(&ctx->mem, m);
+    else
+        *out = m;
+    return status;
+}

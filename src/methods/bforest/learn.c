@@ -1,0 +1,472 @@
+/* learn.c: one row after the other.
+ *
+ * Learn(x, c), in each tree that the row is sampled for: v = Descend(x); x becomes a child of v if
+ * v's label is not c (regress: is more than eps from c). The point is stored once if any tree took
+ * it. In style=forest, if the store holds x already, its label becomes c and it is the newest; else
+ * if no tree took x and the forest does not answer c, x is stored and becomes a child in the first
+ * tree whose end differs. In style=paper all trees learn x in that case, sampled or not. So what
+ * was just learned is answered, always; where a row's arrival leads to more than that (trees are
+ * built anew, old points forgotten), the forest is asked once more and x learned again if need be.
+ *
+ * Warm-up: the first M rows are all stored. Whenever n has grown by half a power of two, and at M,
+ * all trees are built from them: tree t has point t mod n as its root and then learns those that
+ * it samples in its own shuffle; in between, rows are learned as usual. At M, points that no tree
+ * took are dropped.
+ *
+ * Refresh: when n passes 100 * 2^(j + t/T), tree t is built from the points that are stored and
+ * that hash(seed, t, epoch, id) samples, in a fresh shuffle. */
+#include "methods/bforest/bforest.h"
+
+#include "base/parallel.h"
+
+#include <math.h>
+
+/* What learning needs besides the model. */
+typedef struct work {
+    float *x; /* padded */
+    uint8_t *bytes;
+    uint64_t *cache;
+    bf_end *ends;
+    bool *known, *takes;
+    bf_vote vote;
+    bf_ahead ahead;
+} work;
+
+typedef struct row {
+    int32_t label;
+    double value;
+    uint64_t id;
+} row;
+
+static void work_free(const limn_allocator *mem, work *w) {
+    lm_free_aligned(mem, w->x);
+    lm_free(mem, w->bytes);
+    lm_free(mem, w->cache);
+    lm_free(mem, w->ends);
+    lm_free(mem, w->known);
+    lm_free(mem, w->takes);
+    lm_free(mem, w->vote.votes);
+    bf_ahead_free(mem, &w->ahead);
+}
+
+static bool work_make(const limn_allocator *mem, const bf_model *m, int threads, work *w) {
+    w->x = lm_alloc_aligned(mem, m->store.stride, sizeof *w->x);
+    if (bf_keeps_distances(m) && !(w->cache = lm_alloc(mem, BF_CACHE, sizeof *w->cache)))
+        return false;
+    w->bytes = lm_alloc(mem, m->store.stride, sizeof *w->bytes);
+    w->ends = lm_alloc(mem, m->trees, sizeof *w->ends);
+    w->known = lm_alloc(mem, m->trees, sizeof *w->known);
+    w->takes = lm_alloc(mem, m->trees, sizeof *w->takes);
+    w->vote.votes = lm_alloc(mem, m->classes, sizeof *w->vote.votes);
+    if (!w->x || !w->bytes || !w->ends || !w->known || !w->takes || !w->vote.votes)
+        return false;
+    memset(w->x, 0, m->store.stride * sizeof *w->x);
+    return bf_ahead_make(mem, m, threads, &w->ahead);
+}
+
+/* ---- building trees ---- */
+
+/* What a thread builds in. */
+typedef struct bench {
+    size_t *order;
+    bf_tree tree;
+} bench;
+
+typedef struct building {
+    const limn_allocator *mem;
+    bf_model *m;
+    size_t *points; /* live ones, the oldest first */
+    size_t count, first;
+    bool warmup;
+    int inside;     /* threads for each tree */
+    bench *benches; /* of each thread */
+    bool *failed;   /* of each tree */
+} building;
+
+/* Which points the tree learns, in which order; the first is the root. */
+static size_t choose_points(const building *b, size_t tree, uint64_t epoch, size_t *order) {
+    const bf_model *m = b->m;
+    size_t count = 0, fixed = 0, least = 0;
+    uint64_t smallest = UINT64_MAX;
+    if (b->warmup) {
+        least = tree % b->count;
+        order[count++] = b->points[least];
+        fixed = 1;
+    }
+    for (size_t i = 0; i < b->count; i++) {
+        uint64_t id = m->store.id[b->points[i]];
+        if (b->warmup ? i != least && bf_sampled(m, tree, 0, id) : bf_sampled(m, tree, epoch, id))
+            order[count++] = b->points[i];
+        uint64_t hash = b->warmup ? 0 : bf_hash(m, BF_SAMPLE, tree, epoch, id);
+        if (!b->warmup && hash < smallest) {
+            smallest = hash;
+            least = i;
+        }
+    }
+    if (!count)
+        order[count++] = b->points[least];
+    lm_rng rng = lm_rng_at(bf_hash(m, b->warmup ? BF_WARMUP : BF_REFRESH, tree, 0, 0),
+                           LM_STREAM_BFOREST, b->warmup ? m->seen : epoch);
+    lm_rng_shuffle(&rng, order + fixed, count - fixed);
+    return count;
+}
+
+/* Each thread changes trees of its own and nothing that they share. */
+static void build_one(void *user, size_t index, int thread) {
+    building *b = user;
+    bench *at = &b->benches[thread];
+    size_t number = b->first + index;
+    bf_tree *tree = &b->m->tree[number];
+    uint64_t epoch = tree->epoch + !b->warmup;
+    size_t count = b->count ? choose_points(b, number, epoch, at->order) : 0;
+    b->failed[index] = !bf_grow(b->mem, b->m, number, at->order, count, b->inside, &at->tree) ||
+                       !bf_tree_assign(b->mem, &at->tree, tree);
+    if (!b->failed[index])
+        tree->epoch = epoch;
+}
+
+/* Counts the nodes of some trees, or takes their count back. */
+static void count_nodes(bf_model *m, size_t first, size_t count, bool back) {
+    bf_store *s = &m->store;
+    for (size_t t = first; t < first + count; t++) {
+        const bf_tree *tree = &m->tree[t];
+        for (size_t i = 0; i < tree->nodes; i++) {
+            uint32_t point = tree->node[i].point;
+            size_t signpost = s->state[point] == BF_SIGNPOST;
+            s->refs[point] += back ? UINT32_MAX : 1;
+            m->signposts += back ? (size_t)0 - signpost : signpost;
+        }
+        m->nodes += back ? (size_t)0 - tree->nodes : tree->nodes;
+    }
+}
+
+static void building_free(building *b, int threads) {
+    for (int t = 0; b->benches && t < threads; t++) {
+        lm_free(b->mem, b->benches[t].order);
+        bf_tree_free(b->mem, &b->benches[t].tree);
+    }
+    lm_free(b->mem, b->points);
+    lm_free(b->mem, b->benches);
+    lm_free(b->mem, b->failed);
+}
+
+static bool building_make(building *b, size_t trees, int threads) {
+    const bf_store *s = &b->m->store;
+    b->points = lm_alloc(b->mem, s->live + 1, sizeof *b->points);
+    b->benches = lm_alloc_zero(b->mem, (size_t)threads, sizeof *b->benches);
+    b->failed = lm_alloc_zero(b->mem, trees, sizeof *b->failed);
+    if (!b->points || !b->benches || !b->failed)
+        return false;
+    for (uint32_t i = s->oldest; i != BF_NONE; i = s->newer[i])
+        b->points[b->count++] = i;
+    for (int t = 0; t < threads; t++)
+        if (!(b->benches[t].order = lm_alloc(b->mem, b->count + 1, sizeof(size_t))))
+            return false;
+    return true;
+}
+
+limn_status bf_rebuild(limn_context *ctx, bf_model *m, size_t first, size_t count, bool warmup) {
+    building b = {.mem = &ctx->mem, .m = m, .first = first, .warmup = warmup};
+    int most = ctx->threads < LM_THREADS_MAX ? ctx->threads : LM_THREADS_MAX;
+    int threads = (size_t)most < count ? most : (int)count;
+    b.inside = most / threads;
+    bool fine = building_make(&b, count, threads);
+    if (fine) {
+        count_nodes(m, first, count, true);
+        lm_parallel(threads, count, build_one, &b);
+        count_nodes(m, first, count, false);
+        bf_store_sweep(&m->store);
+        for (size_t t = 0; t < count; t++)
+            fine = fine && !b.failed[t];
+    }
+    building_free(&b, threads);
+    return fine ? LIMN_OK : lm_fail_memory(ctx);
+}
+
+/* ---- when trees are built ---- */
+
+/* Grows by one when n has grown by half a power of two. */
+static unsigned stage_of(uint64_t n) {
+    unsigned bits = 0;
+    for (double square = (double)n * (double)n; square >= 1; square /= 2)
+        bits++;
+    return bits;
+}
+
+/* 0.4 of the standard deviation of the targets of the warm-up so far. */
+static void choose_eps(bf_model *m) {
+    const bf_store *s = &m->store;
+    double mean = 0, squares = 0;
+    size_t n = 0;
+    if (m->task != LIMN_REGRESS || m->fixed_eps)
+        return;
+    for (uint32_t i = s->oldest; i != BF_NONE; i = s->newer[i]) {
+        double step = s->value[i] - mean;
+        mean += step / (double)++n;
+        squares += step * (s->value[i] - mean);
+    }
+    double sd = n ? sqrt(squares / (double)n) : 0;
+    m->eps = isfinite(sd) ? 0.4 * sd : 0;
+}
+
+static void drop_untaken(bf_model *m) {
+    bf_store *s = &m->store;
+    for (uint32_t i = s->oldest, next; i != BF_NONE; i = next) {
+        next = s->newer[i];
+        if (!s->refs[i])
+            bf_drop(m, i);
+    }
+}
+
+static limn_status warm_up(limn_context *ctx, bf_model *m, bool *changed) {
+    if (m->built >= m->warmup || m->built == m->seen ||
+        (m->seen < m->warmup && stage_of(m->seen) == stage_of(m->built)))
+        return LIMN_OK;
+    choose_eps(m);
+    limn_status status = bf_rebuild(ctx, m, 0, m->trees, true);
+    if (status != LIMN_OK)
+        return status;
+    *changed = true;
+    m->built = m->seen;
+    if (m->seen >= m->warmup)
+        drop_untaken(m);
+    return LIMN_OK;
+}
+
+static double threshold(const bf_model *m, size_t tree) {
+    return 100 * exp2((double)m->tree[tree].step + (double)tree / (double)m->trees);
+}
+
+static limn_status refresh(limn_context *ctx, bf_model *m, bool *changed) {
+    limn_status status = LIMN_OK;
+    for (size_t t = 0; t < m->trees && m->refresh && status == LIMN_OK; t++) {
+        uint64_t before = m->tree[t].step;
+        bool due = false;
+        for (; (double)m->seen >= threshold(m, t); m->tree[t].step++)
+            due = due || threshold(m, t) > (double)m->warmup;
+        if (!due)
+            continue;
+        *changed = true;
+        status = bf_rebuild(ctx, m, t, 1, false);
+        if (status != LIMN_OK)
+            m->tree[t].step = before; /* the next row tries again */
+    }
+    return status;
+}
+
+/* ---- one row ---- */
+
+/* A mean of values that are all within eps of the target may be beyond it by rounding. */
+static bool is_right(const bf_model *m, const bf_vote *v, const row *r) {
+    if (m->task == LIMN_REGRESS)
+        return v->voters && fabs(v->mean - r->value) <= m->eps + 1e-12 * (fabs(r->value) + m->eps);
+    return bf_winner(m, v) == r->label;
+}
+
+/* The trees that learn the row though it was not sampled for them, so that it is answered. */
+static void insist(const bf_model *m, bf_probe *p, work *w, const row *r) {
+    bool any = false;
+    for (size_t t = 0; t < m->trees && !(any && m->style == BF_FOREST); t++) {
+        if (!w->known[t])
+            bf_find_ends(m, p, t, t + 1, NULL, w->ends, w->known);
+        w->takes[t] = bf_differs(m, &w->ends[t], r->label, r->value);
+        any = any || w->takes[t];
+    }
+}
+
+/* Memory for what w->takes says, before anything changes. */
+static limn_status reserve(limn_context *ctx, bf_model *m, const work *w, bool store) {
+    size_t nodes = m->nodes;
+    for (size_t t = 0; t < m->trees; t++)
+        nodes += w->takes[t];
+    if (nodes > m->node_limit)
+        return lm_fail(ctx, LIMN_E_DATA,
+                       "bforest: the trees would have more than %zu nodes; use fewer trees, or "
+                       "max_points",
+                       m->node_limit);
+    if (store && !bf_store_reserve(&ctx->mem, &m->store))
+        return lm_fail_memory(ctx);
+    for (size_t t = 0; t < m->trees; t++)
+        if (w->takes[t] && !bf_tree_reserve(&ctx->mem, &m->tree[t], w->ends[t].node))
+            return lm_fail_memory(ctx);
+    return LIMN_OK;
+}
+
+/* point: where the row is stored already, or BF_NONE. */
+static limn_status take(limn_context *ctx, bf_model *m, const bf_probe *p, work *w, const row *r,
+                        bool store, uint32_t point) {
+    limn_status status = reserve(ctx, m, w, store && point == BF_NONE);
+    if (status != LIMN_OK)
+        return status;
+    if (store && point == BF_NONE)
+        point = bf_store_put(&m->store, p->x, p->norm, r->label, r->value, r->id);
+    for (size_t t = 0; t < m->trees; t++)
+        if (w->takes[t]) {
+            bf_tree_append(&m->tree[t], &w->ends[t], point);
+            bf_ahead_grew(&w->ahead, t, w->ends[t].node);
+            m->store.refs[point]++;
+            m->nodes++;
+        }
+    return LIMN_OK;
+}
+
+/* Asks the forest once more; what it does not answer is learned again. */
+static limn_status repair(limn_context *ctx, bf_model *m, work *w, const row *r) {
+    /* Once the row is stored nothing more has to be forgotten for it: two rounds are enough. */
+    for (int round = 0; round < 4; round++) {
+        bool changed = false;
+        uint32_t newest = m->store.newest;
+        bf_probe p = bf_probe_make(m, w->x, w->bytes, w->cache);
+        memset(w->known, 0, m->trees * sizeof *w->known);
+        memset(w->takes, 0, m->trees * sizeof *w->takes);
+        bf_ask(m, &p, w->ends, w->known, &w->vote);
+        if (is_right(m, &w->vote, r))
+            return LIMN_OK;
+        insist(m, &p, w, r);
+        bool stored = newest != BF_NONE && m->store.id[newest] == r->id;
+        limn_status status = take(ctx, m, &p, w, r, true, stored ? newest : BF_NONE);
+        if (status == LIMN_OK)
+            status = bf_trim(ctx, m, &changed);
+        if (status != LIMN_OK)
+            return status;
+    }
+    return LIMN_OK;
+}
+
+/* Whether this row's query is measured: the first ones, then one in 32. */
+static bool is_measured(const bf_model *m, uint64_t id) {
+    return m->store.live && (id < 64 || bf_hash(m, BF_MEASURE, 0, 0, id) % 32 == 0);
+}
+
+/* What the forest says of the row, before it learns it. */
+static void answer(const bf_model *m, bf_probe *p, work *w, int32_t *class, double *value) {
+    bf_ask(m, p, w->ends, w->known, &w->vote);
+    if (class)
+        *class = bf_winner(m, &w->vote);
+    if (value)
+        *value = w->vote.voters ? w->vote.mean : (double)NAN;
+}
+
+static limn_status learn_row(limn_context *ctx, bf_model *m, work *w, const row *r, int32_t *class,
+                             double *value) {
+    bf_probe p = bf_probe_make(m, w->x, w->bytes, w->cache);
+    bool any = false, buffered = m->seen < m->warmup;
+    uint32_t same = bf_store_find(&m->store, w->x);
+    for (size_t t = 0; t < m->trees; t++)
+        w->known[t] = bf_ahead_end(m, &w->ahead, r->id, t, &w->ends[t]);
+    if (is_measured(m, r->id))
+        bf_measure(m, &p, &w->vote);
+    if (class || value)
+        answer(m, &p, w, class, value);
+    for (size_t t = 0; t < m->trees; t++)
+        w->takes[t] = bf_sampled(m, t, 0, r->id);
+    bf_find_ends(m, &p, 0, m->trees, w->takes, w->ends, w->known);
+    for (size_t t = 0; t < m->trees; t++) {
+        if (!w->takes[t])
+            continue;
+        /* Where x itself is the end, its label is about to become the right one. */
+        bool itself = same != BF_NONE && w->ends[t].point == same;
+        w->takes[t] = !itself && bf_differs(m, &w->ends[t], r->label, r->value);
+        any = any || w->takes[t];
+    }
+    if (!any && same == BF_NONE && !buffered) {
+        bf_ask(m, &p, w->ends, w->known, &w->vote);
+        if (!is_right(m, &w->vote, r)) {
+            insist(m, &p, w, r);
+            any = true;
+        }
+    }
+    limn_status status = take(ctx, m, &p, w, r, any || buffered, same);
+    if (status != LIMN_OK)
+        return status;
+    if (same != BF_NONE) {
+        w->ahead.rows = 0; /* with another id it may win other ties */
+        bf_store_renew(&m->store, same, r->id);
+        if (m->task == LIMN_REGRESS)
+            m->store.value[same] = r->value;
+        else
+            m->store.label[same] = r->label;
+    }
+    m->seen++;
+    return LIMN_OK;
+}
+
+/* Rows from lesson's i-th on that can be looked at together: trees are not built in between. */
+static size_t rows_together(const bf_model *m, const work *w, const lm_lesson *lesson, size_t i) {
+    size_t rows = lesson->n - i < w->ahead.most ? lesson->n - i : w->ahead.most;
+    double left = (double)rows;
+    if (m->seen < m->warmup)
+        return 0;
+    for (size_t t = 0; t < m->trees && m->refresh; t++) {
+        double until = ceil(threshold(m, t) - (double)m->seen);
+        left = until < left ? until : left;
+    }
+    return left >= 4 ? (size_t)left : 0; /* fewer are not worth starting threads */
+}
+
+static void look_ahead(const bf_model *m, work *w, const lm_lesson *lesson, size_t i) {
+    bf_ahead *a = &w->ahead;
+    uint64_t id = lesson->first + i;
+    if (!a->most || (a->rows && id - a->first < a->rows))
+        return;
+    size_t rows = rows_together(m, w, lesson, i);
+    if (rows)
+        bf_ahead_look(m, a, lesson->x + i * m->d, rows, id,
+                      lesson->answer_class || lesson->answer_value);
+    else
+        a->rows = 0;
+}
+
+/* What a row's arrival leads to besides. */
+static limn_status settle(limn_context *ctx, bf_model *m, bool *changed) {
+    limn_status status = bf_trim(ctx, m, changed);
+    if (status == LIMN_OK)
+        status = warm_up(ctx, m, changed);
+    if (status == LIMN_OK)
+        status = refresh(ctx, m, changed);
+    return status;
+}
+
+limn_status bf_learn(limn_context *ctx, void *opaque, const lm_lesson *lesson, size_t *learned) {
+    bf_model *m = opaque;
+    work w = {.x = NULL};
+    *learned = 0;
+    if (lesson->first != m->seen)
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "bforest: the lesson begins with row %llu, but %llu rows were learned",
+                       (unsigned long long)lesson->first, (unsigned long long)m->seen);
+    limn_status status = bf_own(ctx, m);
+    if (status == LIMN_OK && !work_make(&ctx->mem, m, ctx->threads, &w))
+        status = lm_fail_memory(ctx);
+    for (size_t i = 0; i < lesson->n && status == LIMN_OK; i++) {
+        bool changed = false, unsure = m->style == BF_PAPER && m->rho < 1;
+        row r = {.label = lesson->label ? lesson->label[i] : 0,
+                 .value = lesson->target ? lesson->target[i] : 0,
+                 .id = lesson->first + i};
+        if (i % 256 == 0)
+            status = lm_progress(ctx, "learning", i, lesson->n, (double)i / (double)lesson->n);
+        if (status != LIMN_OK)
+            break;
+        memcpy(w.x, lesson->x + i * m->d, m->d * sizeof *w.x);
+        look_ahead(m, &w, lesson, i);
+        status = learn_row(ctx, m, &w, &r, lesson->answer_class ? lesson->answer_class + i : NULL,
+                           lesson->answer_value ? lesson->answer_value + i : NULL);
+        if (status != LIMN_OK)
+            break;
+        ++*learned;
+        status = settle(ctx, m, &changed);
+        if (changed)
+            w.ahead.rows = 0;
+        if (status == LIMN_OK && (changed || unsure))
+            status = repair(ctx, m, &w, &r);
+    }
+    work_free(&ctx->mem, &w);
+    return status;
+}
+
+limn_status bf_widen(limn_context *ctx, void *opaque, size_t classes) {
+    bf_model *m = opaque;
+    (void)ctx;
+    m->classes = classes;
+    return LIMN_OK;
+}

@@ -1,0 +1,248 @@
+/* query.c: the forest votes: each tree's end x_i at distance d_i by weight 1/d_i (Shepard).
+ *
+ * Classify: the class of the largest sum of 1/d_i. Regress: sum(c_i / d_i) / sum(1 / d_i). If any
+ * d_i is 0 only those count, equally. In style=forest a stored row that equals the query answers
+ * alone. Early stop (classify): after each group of 8 trees, when the lead over the second is more
+ * than alpha times the trees left times the mean weight so far, or at an exact hit.
+ *
+ * A tree whose descent ends at a signpost votes by the last live point on the way; if no tree has
+ * one, the nearest of all live points answers; if there is none, all classes are equally likely. */
+#include "methods/bforest/bforest.h"
+
+#include <math.h>
+
+/* Below that many features a distance costs less than asking whether it is known. */
+enum { CACHE_FROM = 48 };
+
+/* ---- votes ---- */
+
+static double weight_of(const bf_model *m, uint32_t key) {
+    double distance = bf_unkey(key);
+    return 1 / (m->metric == BF_L2 ? sqrt(distance) : distance);
+}
+
+static void vote_for(const bf_model *m, bf_vote *v, uint32_t point, uint32_t key) {
+    double weight = 1;
+    if (key == 0 && !v->exact) { /* what voted before does not count any more */
+        v->exact = true;
+        v->sum = v->mean = 0;
+        if (m->task == LIMN_CLASSIFY)
+            memset(v->votes, 0, m->classes * sizeof *v->votes);
+    } else if (key != 0) {
+        if (v->exact)
+            return;
+        weight = weight_of(m, key);
+    }
+    v->voters++;
+    v->sum += weight;
+    if (m->task == LIMN_CLASSIFY) {
+        v->votes[m->store.label[point]] += weight;
+    } else {
+        double share = weight / v->sum, value = m->store.value[point], step = value - v->mean;
+        /* Equal values have exactly their mean; the other form cannot overflow. */
+        v->mean = isfinite(step) ? v->mean + share * step : v->mean * (1 - share) + value * share;
+    }
+}
+
+static bool decided(const bf_model *m, const bf_vote *v, size_t asked) {
+    double top = 0, second = 0;
+    if (v->exact)
+        return true;
+    for (size_t c = 0; c < m->classes; c++) {
+        double votes = v->votes[c];
+        second = votes > top ? top : votes > second ? votes : second;
+        top = votes > top ? votes : top;
+    }
+    return top - second > m->alpha * (double)(m->trees - asked) * v->sum / (double)asked;
+}
+
+/* The nearest live point of all. */
+static void ask_all(const bf_model *m, bf_probe *p, bf_vote *v) {
+    const bf_store *s = &m->store;
+    uint32_t points[BF_CHUNK], keys[BF_CHUNK], best = BF_NONE, best_key = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < s->slots; i++) {
+        if (s->state[i] == BF_LIVE)
+            points[count++] = (uint32_t)i;
+        if (count < BF_CHUNK && i + 1 < s->slots)
+            continue;
+        bf_distances(m, p, points, count, keys);
+        for (size_t k = 0; k < count; k++)
+            if (best == BF_NONE || keys[k] < best_key ||
+                (keys[k] == best_key && bf_preferred(m, m->trees, best_key, points[k], best))) {
+                best = points[k];
+                best_key = keys[k];
+            }
+        count = 0;
+    }
+    if (best != BF_NONE)
+        vote_for(m, v, best, best_key);
+}
+
+static void ask_trees(const bf_model *m, bf_probe *p, bf_end *ends, bool *known, bf_vote *v) {
+    bool may_stop = m->task == LIMN_CLASSIFY && m->alpha > 0;
+    for (size_t from = 0; from < m->trees; from += BF_GROUP) {
+        size_t to = m->trees - from < BF_GROUP ? m->trees : from + BF_GROUP;
+        bf_end group[BF_GROUP];
+        if (known) {
+            bf_find_ends(m, p, from, to, NULL, ends, known);
+            memcpy(group, ends + from, (to - from) * sizeof *group);
+        } else {
+            size_t all[BF_GROUP];
+            for (size_t t = from; t < to; t++)
+                all[t - from] = t;
+            bf_descend_some(m, all, to - from, p, group, NULL);
+        }
+        for (size_t i = 0; i < to - from; i++)
+            if (group[i].voter != BF_NONE)
+                vote_for(m, v, group[i].voter, group[i].key);
+        if (may_stop && to - from == BF_GROUP && decided(m, v, to))
+            return;
+    }
+}
+
+static void clear_votes(const bf_model *m, bf_vote *v) {
+    *v = (bf_vote){.votes = v->votes};
+    if (m->task == LIMN_CLASSIFY)
+        memset(v->votes, 0, m->classes * sizeof *v->votes);
+}
+
+void bf_ask(const bf_model *m, bf_probe *p, bf_end *ends, bool *known, bf_vote *v) {
+    uint32_t same = bf_store_find(&m->store, p->x);
+    clear_votes(m, v);
+    if (same != BF_NONE) {
+        vote_for(m, v, same, 0);
+        return;
+    }
+    ask_trees(m, p, ends, known, v);
+    if (!v->voters)
+        ask_all(m, p, v);
+}
+
+void bf_measure(bf_model *m, bf_probe *p, bf_vote *v) {
+    uint64_t before = p->comparisons;
+    clear_votes(m, v);
+    ask_trees(m, p, NULL, NULL, v);
+    m->spent += p->comparisons - before;
+    if (++m->asked == BF_MEASURED) {
+        m->asked /= 2;
+        m->spent /= 2;
+    }
+}
+
+int32_t bf_winner(const bf_model *m, const bf_vote *v) {
+    size_t best = 0;
+    if (!v->voters)
+        return -1;
+    for (size_t c = 1; c < m->classes; c++)
+        if (v->votes[c] > v->votes[best])
+            best = c;
+    return (int32_t)best;
+}
+
+/* ---- queries ---- */
+
+static size_t round64(size_t n) {
+    return (n + 63) / 64 * 64;
+}
+
+bool bf_keeps_distances(const bf_model *m) {
+    return m->metric == BF_CALLER || m->d >= CACHE_FROM;
+}
+
+bool bf_scratch_size(const void *opaque, size_t rows, size_t neighbors, size_t *bytes) {
+    const bf_model *m = opaque;
+    size_t votes, row;
+    (void)rows, (void)neighbors;
+    return lm_mul(m->classes, sizeof(double), &votes) && lm_add(votes, 64, &votes) &&
+           lm_mul(m->store.stride, sizeof(float), &row) &&
+           lm_add(round64(votes - 64), round64(row), bytes) &&
+           lm_add(*bytes, round64(m->store.stride), bytes) &&
+           lm_add(*bytes, bf_keeps_distances(m) ? BF_CACHE * sizeof(uint64_t) : 0, bytes);
+}
+
+/* One row's memory. */
+typedef struct layout {
+    bf_vote vote;
+    float *x;
+    uint8_t *bytes;
+    uint64_t *cache;
+} layout;
+
+static layout begin(const bf_model *m, void *scratch) {
+    char *base = scratch;
+    layout at = {.vote.votes = scratch};
+    base += round64(m->classes * sizeof(double));
+    at.x = (float *)(void *)base;
+    base += round64(m->store.stride * sizeof(float));
+    at.bytes = (uint8_t *)base;
+    base += round64(m->store.stride);
+    at.cache = bf_keeps_distances(m) ? (uint64_t *)(void *)base : NULL;
+    memset(at.x, 0, m->store.stride * sizeof *at.x);
+    return at;
+}
+
+static void ask_row(const bf_model *m, layout *at, const float *x) {
+    memcpy(at->x, x, m->d * sizeof *x);
+    bf_probe p = bf_probe_make(m, at->x, at->bytes, at->cache);
+    bf_ask(m, &p, NULL, NULL, &at->vote);
+}
+
+void bf_predict(const void *opaque, const float *x, size_t n, int32_t *classes, void *scratch) {
+    const bf_model *m = opaque;
+    layout at = begin(m, scratch);
+    for (size_t i = 0; i < n; i++) {
+        ask_row(m, &at, x + i * m->d);
+        int32_t winner = bf_winner(m, &at.vote);
+        classes[i] = winner < 0 ? 0 : winner;
+    }
+}
+
+void bf_proba(const void *opaque, const float *x, size_t n, double *proba, void *scratch) {
+    const bf_model *m = opaque;
+    layout at = begin(m, scratch);
+    for (size_t i = 0; i < n; i++) {
+        ask_row(m, &at, x + i * m->d);
+        for (size_t c = 0; c < m->classes; c++)
+            proba[i * m->classes + c] =
+                at.vote.voters ? at.vote.votes[c] / at.vote.sum : 1 / (double)m->classes;
+    }
+}
+
+void bf_values(const void *opaque, const float *x, size_t n, double *values, void *scratch) {
+    const bf_model *m = opaque;
+    layout at = begin(m, scratch);
+    for (size_t i = 0; i < n; i++) {
+        ask_row(m, &at, x + i * m->d);
+        values[i] = at.vote.mean;
+    }
+}
+
+/* ---- figures ---- */
+
+void bf_stats(const void *opaque, lm_stats *stats) {
+    const bf_model *m = opaque;
+    size_t depth = 0, loose = 0;
+    for (size_t t = 0; t < m->trees; t++)
+        depth = m->tree[t].depth > depth ? m->tree[t].depth : depth;
+    for (size_t i = 0; i < m->store.slots; i++)
+        loose += m->store.state[i] == BF_LIVE && !m->store.refs[i];
+    double vectors = m->asked ? (double)m->spent / (double)m->asked : 1;
+    const char *const names[] = {"trees",
+                                 "points",
+                                 "nodes",
+                                 "depth",
+                                 "signposts",
+                                 "points in no tree",
+                                 "comparisons a query"};
+    const double values[] = {(double)m->trees, (double)m->store.live, (double)m->nodes,
+                             (double)depth,    (double)m->signposts,  (double)loose,
+                             vectors};
+    *stats = (lm_stats){.touched_vectors = vectors,
+                        .touched_bytes = vectors * (double)m->store.stride * (double)sizeof(float),
+                        .count = LM_COUNT(values)};
+    for (size_t i = 0; i < LM_COUNT(values); i++) {
+        stats->list[i].name = names[i];
+        stats->list[i].value = values[i];
+    }
+}

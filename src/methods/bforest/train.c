@@ -1,0 +1,120 @@
+/* train.c: parameters; training is learning from nothing. */
+#include "methods/bforest/bforest.h"
+
+#include "num/pack.h"
+
+static bool yes_or_no(const lm_params *params, const char *key, bool otherwise) {
+    int choice = lm_param_choice(params, key); /* auto|yes|no */
+    return choice == 0 ? otherwise : choice == 1;
+}
+
+static double real_or(const lm_params *params, const char *key, double otherwise) {
+    return lm_param_is_auto(params, key) ? otherwise : lm_param_real(params, key);
+}
+
+static uint64_t count_or(const lm_params *params, const char *key, uint64_t otherwise) {
+    return lm_param_is_auto(params, key) ? otherwise : (uint64_t)lm_param_int(params, key);
+}
+
+limn_status bf_configure(limn_context *ctx, const lm_params *params, bf_model *m) {
+    m->style = (bf_style)lm_param_choice(params, "style");
+    m->metric = (bf_metric)lm_param_choice(params, "metric");
+    bool paper = m->style == BF_PAPER, fast = lm_param_choice(params, "preset") == 1;
+    m->trees = (size_t)count_or(params, "trees", paper || fast ? 50 : 100);
+    m->children = (size_t)lm_param_int(params, "children");
+    if (m->children == 1)
+        return lm_fail(ctx, LIMN_E_USAGE, "bforest: children is 2 or more, or 0 for any number");
+    if (!m->children)
+        m->children = SIZE_MAX;
+    m->rho = real_or(params, "rho", paper ? 1 : 0.7);
+    m->alpha = real_or(params, "early_stop", paper ? 0 : 0.5);
+    m->warmup = count_or(params, "warmup", paper ? m->trees : 1000);
+    m->refresh = yes_or_no(params, "refresh", !paper);
+    m->fixed_eps = !lm_param_is_auto(params, "eps");
+    m->eps = real_or(params, "eps", 0);
+    m->max_points = (uint64_t)lm_param_int(params, "max_points");
+    m->node_limit = INT32_MAX;
+    m->store.stride = (m->d + LM_PANEL - 1) / LM_PANEL * LM_PANEL;
+    m->store.d = m->d;
+    m->store.values = m->task == LIMN_REGRESS;
+    m->store.norms = m->metric == BF_COSINE;
+    m->store.bytes = m->metric == BF_L2 && m->store.stride <= LM_BYTES_MOST;
+    m->store.hashed = m->style == BF_FOREST;
+    m->store.oldest = m->store.newest = BF_NONE;
+    m->caller = ctx->metric;
+    m->caller_user = ctx->user;
+    if (m->metric == BF_CALLER && !m->caller)
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "bforest: metric=caller needs a distance function, which only a program "
+                       "that uses the library can give (limn_context_options.metric)");
+    return LIMN_OK;
+}
+
+limn_status bf_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
+                     void **out) {
+    size_t learned;
+    bf_model *m = lm_alloc_zero(&ctx->mem, 1, sizeof *m);
+    if (!m)
+        return lm_fail_memory(ctx);
+    m->task = set->task;
+    m->d = set->d;
+    m->classes = set->classes;
+    m->seed = ctx->seed;
+    m->owned = m->store.owned = true;
+    limn_status status = bf_configure(ctx, params, m);
+    if (status == LIMN_OK) {
+        m->tree = lm_alloc_zero(&ctx->mem, m->trees, sizeof *m->tree);
+        status = m->tree ? LIMN_OK : lm_fail_memory(ctx);
+    }
+    if (status == LIMN_OK) {
+        lm_lesson all = {.n = set->n, .x = set->x, .label = set->label, .target = set->target};
+        status = bf_learn(ctx, m, &all, &learned);
+    }
+    if (status != LIMN_OK)
+        bf_destroy(&ctx->mem, m);
+    else
+        *out = m;
+    return status;
+}
+
+void bf_destroy(const limn_allocator *mem, void *opaque) {
+    bf_model *m = opaque;
+    if (!m)
+        return;
+    for (size_t t = 0; m->tree && m->owned && t < m->trees; t++)
+        bf_tree_free(mem, &m->tree[t]);
+    lm_free(mem, m->tree);
+    bf_store_free(mem, &m->store);
+    lm_free(mem, m);
+}
+
+/* Copies of a mapped file's arrays. */
+limn_status bf_own(limn_context *ctx, bf_model *m) {
+    bf_tree *copies = NULL;
+    bool fine = bf_store_reserve(&ctx->mem, &m->store);
+    if (m->owned)
+        return fine ? LIMN_OK : lm_fail_memory(ctx);
+    copies = fine ? lm_alloc(&ctx->mem, m->trees, sizeof *copies) : NULL;
+    fine = copies != NULL;
+    for (size_t t = 0; fine && t < m->trees; t++) {
+        bf_tree *copy = &copies[t];
+        *copy = m->tree[t];
+        copy->node_capacity = copy->nodes + 1;
+        copy->arena_capacity = copy->used + 1;
+        copy->node = lm_alloc_aligned(&ctx->mem, copy->node_capacity, sizeof *copy->node);
+        copy->arena = lm_alloc_aligned(&ctx->mem, copy->arena_capacity, sizeof *copy->arena);
+        fine = copy->node && copy->arena;
+        if (fine && copy->nodes)
+            memcpy(copy->node, m->tree[t].node, copy->nodes * sizeof *copy->node);
+        if (fine && copy->used)
+            memcpy(copy->arena, m->tree[t].arena, copy->used * sizeof *copy->arena);
+        for (size_t i = 0; !fine && i <= t; i++)
+            bf_tree_free(&ctx->mem, &copies[i]);
+    }
+    if (fine) {
+        memcpy(m->tree, copies, m->trees * sizeof *copies);
+        m->owned = true;
+    }
+    lm_free(&ctx->mem, copies);
+    return fine ? LIMN_OK : lm_fail_memory(ctx);
+}

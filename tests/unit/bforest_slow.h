@@ -1,0 +1,446 @@
+/* bforest_slow.h: the boundary forest by its definition in plain loops, for test_bforest.c: lists
+ * of children, points found by looking at all of them, every distance computed anew.
+ *
+ * What is random is drawn as the library draws it (which hash decides what is part of the
+ * definition); everything else is decided here. */
+#ifndef LIMN_TESTS_BFOREST_SLOW_H
+#define LIMN_TESTS_BFOREST_SLOW_H
+
+#include "methods/bforest/bforest.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct slow_point {
+    float x[8];
+    int32_t label;
+    double value;
+    uint64_t id;
+    bool live; /* else it was forgotten or dropped */
+} slow_point;
+
+typedef struct slow_node {
+    int point, count, *child;
+} slow_node;
+
+typedef struct slow_tree {
+    int count;
+    slow_node *node;
+    uint64_t epoch, step;
+} slow_tree;
+
+typedef struct slow_forest {
+    bool regress, paper, l1, refresh, fixed_eps;
+    size_t d, classes, trees, children; /* children 0: any number */
+    double rho, alpha, eps;
+    uint64_t warmup, max_points, seed, seen, built;
+    int points;
+    slow_point *point;
+    slow_tree *tree;
+} slow_forest;
+
+/* ---- the random choices ---- */
+
+static uint64_t slow_draw(const slow_forest *f, uint64_t what, uint64_t tree, uint64_t epoch,
+                          uint64_t id) {
+    return lm_hash(lm_hash(f->seed, LM_STREAM_BFOREST, what), lm_hash(tree, epoch, 0), id);
+}
+
+static bool slow_samples(const slow_forest *f, uint64_t tree, uint64_t epoch, uint64_t id) {
+    return ldexp((double)(slow_draw(f, BF_SAMPLE, tree, epoch, id) >> 11), -53) < f->rho;
+}
+
+/* ---- distances ---- */
+
+/* Squared for l2; to 22 significant bits. */
+static double slow_distance(const slow_forest *f, const float *a, const float *b) {
+    double sum = 0;
+    int exponent;
+    for (size_t j = 0; j < f->d; j++) {
+        double difference = (double)a[j] - (double)b[j];
+        sum += f->l1 ? fabs(difference) : difference * difference;
+    }
+    double part = frexp(sum, &exponent);
+    return ldexp(floor(ldexp(part, 22) + 0.5), exponent - 22);
+}
+
+/* Whether point a at distance da comes before b at db. */
+static bool slow_before(const slow_forest *f, uint64_t tree, double da, int a, double db, int b) {
+    uint64_t ia = f->point[a].id, ib = f->point[b].id;
+    if (da != db)
+        return da < db;
+    if (da == 0)
+        return ia > ib;
+    return slow_draw(f, BF_TIES, tree, 0, ia) < slow_draw(f, BF_TIES, tree, 0, ib);
+}
+
+/* ---- one tree ---- */
+
+/* The node where a descent ends, -1 in an empty tree; *voter: the last live point passed, or -1. */
+static int slow_descend(const slow_forest *f, size_t tree, const float *x, int *voter) {
+    const slow_tree *t = &f->tree[tree];
+    int v = 0;
+    *voter = -1;
+    if (!t->count)
+        return -1;
+    for (;;) {
+        const slow_node *node = &t->node[v];
+        bool full = f->children && (size_t)node->count >= f->children;
+        int best = full ? -1 : v;
+        if (f->point[node->point].live)
+            *voter = node->point;
+        for (int i = 0; i < node->count; i++) {
+            int c = node->child[i], p = t->node[c].point;
+            if (best < 0 || slow_before(f, tree, slow_distance(f, x, f->point[p].x), p,
+                                        slow_distance(f, x, f->point[t->node[best].point].x),
+                                        t->node[best].point))
+                best = c;
+        }
+        if (best == v)
+            return v;
+        v = best;
+    }
+}
+
+static bool slow_differs(const slow_forest *f, size_t tree, int end, int32_t label, double value) {
+    if (end < 0)
+        return true;
+    const slow_point *p = &f->point[f->tree[tree].node[end].point];
+    return !p->live || (f->regress ? fabs(p->value - value) > f->eps : p->label != label);
+}
+
+static void slow_append(slow_forest *f, size_t tree, int end, int point) {
+    slow_tree *t = &f->tree[tree];
+    t->node = realloc(t->node, (size_t)(t->count + 1) * sizeof *t->node);
+    t->node[t->count] = (slow_node){.point = point};
+    if (end >= 0) {
+        slow_node *parent = &t->node[end];
+        parent->child = realloc(parent->child, (size_t)(parent->count + 1) * sizeof(int));
+        parent->child[parent->count++] = t->count;
+    }
+    t->count++;
+}
+
+static void slow_empty(slow_tree *t) {
+    for (int i = 0; i < t->count; i++)
+        free(t->node[i].child);
+    free(t->node);
+    t->node = NULL;
+    t->count = 0;
+}
+
+/* ---- answers ---- */
+
+typedef struct slow_answer {
+    int voters;
+    bool exact;
+    double votes[16], sum, values; /* values: their sum by weight */
+} slow_answer;
+
+static void slow_vote(const slow_forest *f, slow_answer *a, int point, double distance) {
+    double weight = distance == 0 ? 1 : 1 / (f->l1 ? distance : sqrt(distance));
+    if (distance == 0 && !a->exact)
+        *a = (slow_answer){.exact = true, .voters = a->voters};
+    if (distance != 0 && a->exact)
+        return;
+    a->voters++;
+    a->sum += weight;
+    a->values += weight * f->point[point].value;
+    if (!f->regress)
+        a->votes[f->point[point].label] += weight;
+}
+
+static bool slow_stops(const slow_forest *f, const slow_answer *a, size_t asked) {
+    double top = 0, second = 0;
+    for (size_t c = 0; c < f->classes; c++)
+        if (a->votes[c] > top) {
+            second = top;
+            top = a->votes[c];
+        } else if (a->votes[c] > second) {
+            second = a->votes[c];
+        }
+    return a->exact ||
+           top - second > f->alpha * (double)(f->trees - asked) * (a->sum / (double)asked);
+}
+
+static int slow_same(const slow_forest *f, const float *x) {
+    for (int i = 0; i < f->points && !f->paper; i++) {
+        bool same = f->point[i].live;
+        for (size_t j = 0; j < f->d && same; j++)
+            same = f->point[i].x[j] == x[j];
+        if (same)
+            return i;
+    }
+    return -1;
+}
+
+static slow_answer slow_ask(const slow_forest *f, const float *x) {
+    slow_answer a = {0};
+    int voter, same = slow_same(f, x), best = -1;
+    if (same >= 0) {
+        slow_vote(f, &a, same, 0);
+        return a;
+    }
+    for (size_t t = 0; t < f->trees; t++) {
+        slow_descend(f, t, x, &voter);
+        if (voter >= 0)
+            slow_vote(f, &a, voter, slow_distance(f, x, f->point[voter].x));
+        if (!f->regress && f->alpha > 0 && t % 8 == 7 && slow_stops(f, &a, t + 1))
+            break;
+    }
+    for (int i = 0; i < f->points && !a.voters; i++)
+        if (f->point[i].live &&
+            (best < 0 || slow_before(f, f->trees, slow_distance(f, x, f->point[i].x), i,
+                                     slow_distance(f, x, f->point[best].x), best)))
+            best = i;
+    if (best >= 0)
+        slow_vote(f, &a, best, slow_distance(f, x, f->point[best].x));
+    return a;
+}
+
+static int32_t slow_class(const slow_forest *f, const slow_answer *a) {
+    int32_t best = 0;
+    for (size_t c = 1; c < f->classes; c++)
+        if (a->votes[c] > a->votes[best])
+            best = (int32_t)c;
+    return a->voters ? best : -1;
+}
+
+static bool slow_right(const slow_forest *f, const float *x, int32_t label, double value) {
+    slow_answer a = slow_ask(f, x);
+    if (!f->regress)
+        return slow_class(f, &a) == label;
+    return a.voters && fabs(a.values / a.sum - value) <= f->eps + 1e-10 * (fabs(value) + f->eps);
+}
+
+/* ---- building ---- */
+
+/* The live points, the oldest first. */
+static size_t slow_living(const slow_forest *f, size_t *list) {
+    size_t count = 0;
+    for (int i = 0; i < f->points; i++) {
+        if (!f->point[i].live)
+            continue;
+        size_t at = count++;
+        for (; at > 0 && f->point[list[at - 1]].id > f->point[i].id; at--)
+            list[at] = list[at - 1];
+        list[at] = (size_t)i;
+    }
+    return count;
+}
+
+static void slow_build(slow_forest *f, size_t tree, bool warmup) {
+    slow_tree *t = &f->tree[tree];
+    size_t *all = malloc((size_t)(f->points + 1) * sizeof *all), n = slow_living(f, all);
+    size_t *order = malloc((n + 1) * sizeof *order), count = 0;
+    int voter;
+    slow_empty(t);
+    t->epoch += warmup ? 0 : 1;
+    if (warmup && n)
+        order[count++] = all[tree % n];
+    for (size_t i = 0; i < n; i++)
+        if ((!warmup || i != tree % n) &&
+            slow_samples(f, tree, warmup ? 0 : t->epoch, f->point[all[i]].id))
+            order[count++] = all[i];
+    if (!count && n) { /* none: the one that is nearest to being sampled */
+        order[count++] = all[0];
+        for (size_t i = 1; i < n; i++)
+            if (slow_draw(f, BF_SAMPLE, tree, t->epoch, f->point[all[i]].id) <
+                slow_draw(f, BF_SAMPLE, tree, t->epoch, f->point[order[0]].id))
+                order[0] = all[i];
+    }
+    lm_rng rng = lm_rng_at(slow_draw(f, warmup ? BF_WARMUP : BF_REFRESH, tree, 0, 0),
+                           LM_STREAM_BFOREST, warmup ? f->seen : t->epoch);
+    if (count > warmup)
+        lm_rng_shuffle(&rng, order + warmup, count - warmup);
+    for (size_t i = 0; i < count; i++) {
+        const slow_point *p = &f->point[order[i]];
+        int end = slow_descend(f, tree, p->x, &voter);
+        if (slow_differs(f, tree, end, p->label, p->value))
+            slow_append(f, tree, end, (int)order[i]);
+    }
+    free(all);
+    free(order);
+}
+
+static bool slow_in_a_tree(const slow_forest *f, int point) {
+    for (size_t t = 0; t < f->trees; t++)
+        for (int i = 0; i < f->tree[t].count; i++)
+            if (f->tree[t].node[i].point == point)
+                return true;
+    return false;
+}
+
+static void slow_choose_eps(slow_forest *f) {
+    double mean = 0, squares = 0;
+    int n = 0;
+    if (!f->regress || f->fixed_eps)
+        return;
+    for (int i = 0; i < f->points; i++)
+        if (f->point[i].live) {
+            mean += f->point[i].value;
+            n++;
+        }
+    mean /= n ? n : 1;
+    for (int i = 0; i < f->points; i++)
+        if (f->point[i].live)
+            squares += (f->point[i].value - mean) * (f->point[i].value - mean);
+    f->eps = n ? 0.4 * sqrt(squares / n) : 0;
+}
+
+static bool slow_trim(slow_forest *f) {
+    size_t *all = malloc((size_t)(f->points + 1) * sizeof *all), n = slow_living(f, all);
+    int nodes = 0, signposts = 0;
+    bool changed = false;
+    for (size_t i = 0; f->max_points && i + f->max_points < n; i++) {
+        f->point[all[i]].live = false;
+        changed = true;
+    }
+    free(all);
+    for (size_t t = 0; t < f->trees; t++)
+        for (int i = 0; i < f->tree[t].count; i++) {
+            nodes++;
+            signposts += !f->point[f->tree[t].node[i].point].live;
+        }
+    if (signposts <= nodes / 2)
+        return changed;
+    for (size_t t = 0; t < f->trees; t++)
+        slow_build(f, t, f->seen < f->warmup);
+    return true;
+}
+
+/* The largest j with 2^(j/2) <= n. */
+static int slow_stage(uint64_t n) {
+    int j = 0;
+    while (((uint64_t)1 << (j + 1)) <= n * n)
+        j++;
+    return n ? j : -1;
+}
+
+static bool slow_settle(slow_forest *f) {
+    bool changed = slow_trim(f);
+    if (f->built < f->warmup &&
+        (f->seen == f->warmup || slow_stage(f->seen) != slow_stage(f->built))) {
+        slow_choose_eps(f);
+        for (size_t t = 0; t < f->trees; t++)
+            slow_build(f, t, true);
+        f->built = f->seen;
+        changed = true;
+        for (int i = 0; i < f->points && f->seen == f->warmup; i++)
+            f->point[i].live = f->point[i].live && slow_in_a_tree(f, i);
+    }
+    for (size_t t = 0; t < f->trees && f->refresh; t++)
+        for (;;) {
+            double at = 100 * pow(2, (double)f->tree[t].step + (double)t / (double)f->trees);
+            if ((double)f->seen < at)
+                break;
+            if (at > (double)f->warmup) {
+                slow_build(f, t, false);
+                changed = true;
+            }
+            f->tree[t].step++;
+        }
+    return changed;
+}
+
+/* ---- learning ---- */
+
+static int slow_store(slow_forest *f, const float *x, int32_t label, double value, uint64_t id) {
+    slow_point p = {.label = label, .value = value, .id = id, .live = true};
+    memcpy(p.x, x, f->d * sizeof *x);
+    f->point = realloc(f->point, (size_t)(f->points + 1) * sizeof *f->point);
+    f->point[f->points] = p;
+    return f->points++;
+}
+
+/* All trees (style=paper) or the first one that differs learn the row. */
+static void slow_insist(slow_forest *f, const float *x, int32_t label, double value, uint64_t id,
+                        int point) {
+    int voter;
+    for (size_t t = 0; t < f->trees; t++) {
+        int end = slow_descend(f, t, x, &voter);
+        if (!slow_differs(f, t, end, label, value))
+            continue;
+        if (point < 0)
+            point = slow_store(f, x, label, value, id);
+        slow_append(f, t, end, point);
+        if (!f->paper)
+            return;
+    }
+}
+
+static void slow_learn(slow_forest *f, const float *x, int32_t label, double value) {
+    uint64_t id = f->seen;
+    int same = slow_same(f, x), stored = same, voter;
+    int *ends = malloc(f->trees * sizeof *ends);
+    for (size_t t = 0; t < f->trees; t++) {
+        ends[t] = -2;
+        if (!slow_samples(f, t, 0, id))
+            continue;
+        int end = slow_descend(f, t, x, &voter);
+        bool itself = same >= 0 && end >= 0 && f->tree[t].node[end].point == same;
+        if (!itself && slow_differs(f, t, end, label, value))
+            ends[t] = end;
+    }
+    for (size_t t = 0; t < f->trees; t++)
+        if ((ends[t] != -2 || f->seen < f->warmup) && stored < 0)
+            stored = slow_store(f, x, label, value, id);
+    for (size_t t = 0; t < f->trees; t++)
+        if (ends[t] != -2)
+            slow_append(f, t, ends[t], stored);
+    free(ends);
+    if (same >= 0) {
+        f->point[same].label = label;
+        f->point[same].value = value;
+        f->point[same].id = id;
+    } else if (stored < 0 && !slow_right(f, x, label, value)) {
+        slow_insist(f, x, label, value, id, -1);
+    }
+    f->seen++;
+    bool changed = slow_settle(f) || (f->paper && f->rho < 1);
+    for (int i = 0; i < 4 && changed && !slow_right(f, x, label, value); i++) {
+        int own = -1;
+        for (int k = 0; k < f->points; k++)
+            if (f->point[k].live && f->point[k].id == id)
+                own = k;
+        slow_insist(f, x, label, value, id, own);
+        slow_trim(f);
+    }
+}
+
+static void slow_forget(slow_forest *f, uint64_t id) {
+    for (int i = 0; i < f->points; i++)
+        if (f->point[i].id == id)
+            f->point[i].live = false;
+    slow_trim(f);
+}
+
+static slow_forest slow_begin(const bf_model *m) {
+    slow_forest f = {.regress = m->task == LIMN_REGRESS,
+                     .paper = m->style == BF_PAPER,
+                     .l1 = m->metric == BF_L1,
+                     .refresh = m->refresh,
+                     .fixed_eps = m->fixed_eps,
+                     .d = m->d,
+                     .classes = m->classes,
+                     .trees = m->trees,
+                     .children = m->children == SIZE_MAX ? 0 : m->children,
+                     .rho = m->rho,
+                     .alpha = m->alpha,
+                     .eps = m->fixed_eps ? m->eps : 0,
+                     .warmup = m->warmup,
+                     .max_points = m->max_points,
+                     .seed = m->seed};
+    f.tree = calloc(f.trees, sizeof *f.tree);
+    return f;
+}
+
+static void slow_end(slow_forest *f) {
+    for (size_t t = 0; t < f->trees; t++)
+        slow_empty(&f->tree[t]);
+    free(f->tree);
+    free(f->point);
+}
+
+#endif
