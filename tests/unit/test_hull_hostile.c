@@ -265,6 +265,51 @@ static void test_impossible_numbers_are_refused(void **state) {
     limn_context_free(ctx);
 }
 
+/* ---- threads and far queries ---- */
+
+static void test_threads_change_no_byte_of_the_model(void **state) {
+    (void)state;
+    for (size_t i = 0; i < LM_COUNT(sets); i++) {
+        unsigned char *bytes[2];
+        size_t size[2];
+        limn_context *ctx[2];
+        for (int t = 0; t < 2; t++) {
+            ctx[t] = make_context(NULL, t ? 4 : 1, 6);
+            limn_data *data = world_data(ctx[t], WORLD_NARROW, 2);
+            limn_model *model = hull_trained(ctx[t], data, &sets[i], "reject=0.1");
+            assert_int_equal(lm_model_bytes(ctx[t], model, &bytes[t], &size[t]), LIMN_OK);
+            limn_model_free(model);
+            limn_data_free(data);
+        }
+        assert_int_equal(size[0], size[1]);
+        assert_memory_equal(bytes[0], bytes[1], size[0]);
+        for (int t = 0; t < 2; t++) {
+            lm_free(&ctx[t]->mem, bytes[t]);
+            limn_context_free(ctx[t]);
+        }
+    }
+}
+
+static void test_queries_far_away_are_answered(void **state) {
+    (void)state;
+    static const float sizes[] = {1e3f, 1e8f, 1e19f, 3e38f, -3e38f, 1e-40f};
+    static const int shapes[] = {SHAPE_RANDOM, SHAPE_TINY, SHAPE_OFFSET, SHAPE_EQUAL};
+    limn_context *ctx = make_context(NULL, 1, 1);
+    for (size_t of = 0; of < LM_COUNT(shapes); of++) {
+        limn_data *data = world_data(ctx, shapes[of], 3);
+        float x[LM_COUNT(sizes) * 5];
+        for (size_t i = 0; i < LM_COUNT(x); i++)
+            x[i] = sizes[i / 5] * (i % 3 == 0 ? -1.f : .7f);
+        for (size_t i = 0; i < LM_COUNT(sets); i++) {
+            limn_model *model = hull_trained(ctx, data, &sets[i], NULL);
+            assert_answers(ctx, model, x, LM_COUNT(sizes));
+            limn_model_free(model);
+        }
+        limn_data_free(data);
+    }
+    limn_context_free(ctx);
+}
+
 /* ---- failing allocations ---- */
 
 static void test_every_failing_allocation_is_reported_and_leaks_nothing(void **state) {
@@ -309,6 +354,8 @@ int main(void) {
         cmocka_unit_test(test_changed_sections_are_refused_or_answer),
         cmocka_unit_test(test_changed_heads_are_refused_or_answer),
         cmocka_unit_test(test_impossible_numbers_are_refused),
+        cmocka_unit_test(test_threads_change_no_byte_of_the_model),
+        cmocka_unit_test(test_queries_far_away_are_answered),
         cmocka_unit_test(test_every_failing_allocation_is_reported_and_leaks_nothing),
     };
     return cmocka_run_group_tests_name("hull_hostile", tests, NULL, NULL);

@@ -189,6 +189,38 @@ static void test_moving_everything_changes_nothing(void **state) {
             }
 }
 
+/* Even features go a million away, where squares leave no digits for what tells rows apart. */
+static void go_far(float *x, float *moved, size_t n) {
+    for (size_t i = 0; i < n * D; i++) {
+        x[i] = i % 2 ? x[i] : roundf(x[i] * 8) / 8;
+        moved[i] = i % 2 ? x[i] : x[i] + (float)(1000000 - 300 * (int)(i % D));
+    }
+}
+
+static void test_moving_everything_far_changes_nothing(void **state) {
+    (void)state;
+    rows r, moved;
+    draw(&r, 12);
+    memcpy(r.x + (N - K) * D, r.x, K * D * sizeof *r.x); /* duplicates span nothing */
+    moved = r;
+    go_far(r.x, moved.x, N);
+    go_far(r.query, moved.query, ASKED);
+    for (size_t i = 0; i < LM_COUNT(linear_sets); i++)
+        for (size_t k = 0; k <= 6; k += 6)
+            for (int curved = 0; curved < 2; curved++) {
+                double d[2][CELLS];
+                slow_set s = linear_sets[i];
+                s.neighbors = k;
+                s.curved = curved;
+                s.kernel = (lm_kernel){.type = LM_RBF, .gamma = .03};
+                s.cut = curved ? 1e-4 : 1e-6;
+                measure_rows(&r, &s, d[0]);
+                measure_rows(&moved, &s, d[1]);
+                assert_near(d[0], d[1], k || curved || s.kind == HULL_NCH ? 1e-6 : 1.1e-3, 1e-8,
+                            curved ? "moved far, rbf" : "moved far", &s);
+            }
+}
+
 /* Reflections along random directions, in double. Rows are rounded to floats again. */
 static void turn(float *x, size_t n, uint64_t seed) {
     lm_rng rng = lm_rng_at(seed, 32, 0);
@@ -324,6 +356,54 @@ static void test_local_sets_of_all_samples_are_the_global_ones(void **state) {
             }
 }
 
+/* ---- equal distances ---- */
+
+/* The class of one query of two features from a few rows, in every way there is to ask. */
+static void assert_class(const char *what, slow_set s, const float *x, const double *y, size_t n,
+                         const float *query, int32_t want) {
+    for (int way = 0; way < 4; way++) {
+        int32_t got;
+        limn_context *ctx = make_context(NULL, 1, 9);
+        limn_data *data = NULL;
+        slow_set set = s;
+        set.neighbors = way & 1 ? n : 0;
+        set.curved = way & 2;
+        set.kernel = (lm_kernel){.type = LM_POLYNOMIAL, .gamma = 1, .degree = 1};
+        assert_int_equal(limn_data_from_values(ctx, LIMN_CLASSIFY, x, n, 2, y, &data), LIMN_OK);
+        limn_model *model = hull_trained(ctx, data, &set, NULL);
+        hull_ask(ctx, model, query, 1, &got, NULL);
+        if (got != want)
+            fail_msg("%s, %s, way %d: class %d instead of %d", what, kind_names[s.kind], way,
+                     (int)got, (int)want);
+        limn_model_free(model);
+        limn_data_free(data);
+        limn_context_free(ctx);
+    }
+}
+
+static void test_equal_distances_go_to_the_nearer_centre_then_the_lower_class(void **state) {
+    (void)state;
+    static const double two[] = {0, 0, 1, 1}, swapped[] = {1, 1, 0, 0};
+    static const double four[] = {0, 0, 0, 0, 1, 1, 1, 1}, back[] = {1, 1, 1, 1, 0, 0, 0, 0};
+    const slow_set line = {.kind = HULL_NAH, .rule = HULL_DIM_GIVEN, .dim = 1, .cut = 1e-6};
+    /* lines through the query, their means 5 and 8 away */
+    static const float cross[] = {-6, 0, -4, 0, 0, 7, 0, 9}, zero[] = {0, 0};
+    assert_class("crossing", line, cross, two, 4, zero, 0);
+    assert_class("crossing", line, cross, swapped, 4, zero, 1);
+    static const float even[] = {-6, 0, -4, 0, 0, 4, 0, 6};
+    assert_class("crossing, even", line, even, two, 4, zero, 0);
+    assert_class("crossing, even", line, even, swapped, 4, zero, 0);
+    /* centres of spheres 2 away, means not */
+    static const float spheres[] = {-1, 0, -3, 0, -3, 0, -3, 0, 1, 0, 3, 0, 1, 0, 1, 0};
+    assert_class("spheres", (slow_set){.kind = HULL_NSC}, spheres, four, 8, zero, 0);
+    assert_class("spheres", (slow_set){.kind = HULL_NSC}, spheres, back, 8, zero, 0);
+    /* in both segments, whose spheres have centres at -1 and 1, and means at .5 and -1 */
+    static const float segments[] = {-4, 0, 2, 0, 2, 0, 2, 0, -3, 0, 5, 0, -3, 0, -3, 0};
+    static const float inside[] = {.25f, 0};
+    assert_class("segments", (slow_set){.kind = HULL_NCH}, segments, four, 8, inside, 1);
+    assert_class("segments", (slow_set){.kind = HULL_NCH}, segments, back, 8, inside, 0);
+}
+
 /* ---- leaving one out ---- */
 
 /* d^2 of row i from the ridge hull of the others with lambda given, from the definition. */
@@ -395,10 +475,12 @@ int main(void) {
         cmocka_unit_test(test_a_row_of_the_class_is_in_its_convex_hull),
         cmocka_unit_test(test_the_linear_kernel_is_no_kernel),
         cmocka_unit_test(test_moving_everything_changes_nothing),
+        cmocka_unit_test(test_moving_everything_far_changes_nothing),
         cmocka_unit_test(test_turning_everything_changes_nothing),
         cmocka_unit_test(test_every_row_twice_changes_nothing),
         cmocka_unit_test(test_one_row_more_often_moves_no_hull),
         cmocka_unit_test(test_local_sets_of_all_samples_are_the_global_ones),
+        cmocka_unit_test(test_equal_distances_go_to_the_nearer_centre_then_the_lower_class),
         cmocka_unit_test(test_leaving_one_out_has_a_closed_form),
     };
     return cmocka_run_group_tests_name("hull_rules", tests, NULL, NULL);

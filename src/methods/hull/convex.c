@@ -118,9 +118,10 @@ static void gram_row(const matrix *g, size_t i) {
     size_t at = (size_t)m->first[g->c] * LM_PANEL, n = (size_t)m->count[g->c];
     sample_of(m, g->c, i, g->wide);
     if (m->options.kernel_space) {
+        double over = hull_kernel_shift(m, g->wide);
         multiply(g);
         for (size_t j = 0; j < n; j++)
-            g->room[j] = hull_kernel_of(&m->options.kernel, g->room[j], m->square[at + i],
+            g->room[j] = hull_kernel_of(&m->options.kernel, g->room[j] - over, m->square[at + i],
                                         m->square[at + j]);
         return;
     }

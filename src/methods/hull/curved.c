@@ -6,6 +6,7 @@
  *   |w|^2 = k(x, x) - 2 u'k_x + u'Ku,   t_j = v_j'b / s_j */
 #include "methods/hull/hull.h"
 
+#include <float.h>
 #include <math.h>
 
 double hull_kernel_of(const lm_kernel *kernel, double dot, double a2, double b2) {
@@ -15,8 +16,9 @@ double hull_kernel_of(const lm_kernel *kernel, double dot, double a2, double b2)
     case LM_POLYNOMIAL:
         return pow(kernel->gamma * dot + kernel->coef0, kernel->degree);
     case LM_RBF: {
+        /* What rounding might have left of equal rows is nothing. */
         double square = a2 + b2 - 2 * dot;
-        return exp(-kernel->gamma * (square > 0 ? square : 0));
+        return exp(-kernel->gamma * (square > 64 * DBL_EPSILON * (a2 + b2) ? square : 0));
     }
     case LM_SIGMOID:
         return tanh(kernel->gamma * dot + kernel->coef0);
@@ -24,30 +26,61 @@ double hull_kernel_of(const lm_kernel *kernel, double dot, double a2, double b2)
     return 0;
 }
 
+/* A float, so that differences of floats from it are exact as a rule. */
+static void find_origin(hull_model *m) {
+    double all = 0;
+    for (size_t c = 0; c < m->classes; c++)
+        all += (double)m->count[c];
+    for (size_t c = 0; c < m->classes; c++)
+        for (size_t i = 0; i < m->count[c]; i++) {
+            size_t place = (size_t)m->first[c] * LM_PANEL + i;
+            const float *row =
+                m->samples.data + place / LM_PANEL * LM_PANEL * m->d + place % LM_PANEL;
+            for (size_t j = 0; j < m->d; j++)
+                m->origin[j] += (double)row[j * LM_PANEL] / all;
+        }
+    for (size_t j = 0; j < m->d; j++)
+        m->origin[j] = (double)(float)m->origin[j];
+}
+
 limn_status hull_curved_prepare(limn_context *ctx, hull_model *m) {
     size_t places = m->samples.panels * LM_PANEL;
     m->square = lm_alloc_zero(&ctx->mem, places, sizeof *m->square);
-    if (!m->square)
+    m->origin = lm_alloc_zero(&ctx->mem, m->d, sizeof *m->origin);
+    if (!m->square || !m->origin)
         return lm_fail_memory(ctx);
+    if (m->options.kernel.type == LM_RBF)
+        find_origin(m);
     for (size_t panel = 0; panel < m->samples.panels; panel++)
         for (size_t j = 0; j < m->d; j++)
             for (size_t i = 0; i < LM_PANEL; i++) {
-                double value = (double)m->samples.data[(panel * m->d + j) * LM_PANEL + i];
+                double value =
+                    (double)m->samples.data[(panel * m->d + j) * LM_PANEL + i] - m->origin[j];
                 m->square[panel * LM_PANEL + i] += value * value;
             }
     return LIMN_OK;
 }
 
+double hull_kernel_shift(const hull_model *m, double *wide) {
+    double over = 0;
+    for (size_t j = 0; j < m->d; j++) {
+        wide[j] -= m->origin[j];
+        over += wide[j] * m->origin[j];
+    }
+    return over;
+}
+
 double hull_kernel_values(const hull_model *m, const float *x, double *values, double *wide) {
     const lm_kernel *kernel = &m->options.kernel;
     double square = 0;
-    for (size_t j = 0; j < m->d; j++) {
+    for (size_t j = 0; j < m->d; j++)
         wide[j] = (double)x[j];
+    double over = hull_kernel_shift(m, wide);
+    for (size_t j = 0; j < m->d; j++)
         square += wide[j] * wide[j];
-    }
     lm_pack_dots_wide(&m->samples, 0, m->samples.panels, wide, values);
     for (size_t i = 0; i < m->samples.panels * LM_PANEL; i++)
-        values[i] = hull_kernel_of(kernel, values[i], square, m->square[i]);
+        values[i] = hull_kernel_of(kernel, values[i] - over, square, m->square[i]);
     return hull_kernel_of(kernel, square, square, square);
 }
 

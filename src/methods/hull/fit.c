@@ -212,29 +212,33 @@ static limn_status fit_linear(limn_context *ctx, hull_fit *fit, size_t most) {
 
 /* ---- kernel ---- */
 
+/* Rows as doubles, less those of origin (unless NULL), and their squares behind them. */
+static void widen(const hull_space *space, const uint32_t *rows, size_t count, const float *origin,
+                  double *out) {
+    size_t d = space->d;
+    double *square = out + count * d;
+    for (size_t i = 0; i < count; i++) {
+        square[i] = 0;
+        for (size_t j = 0; j < d; j++) {
+            double value = (double)space->x[rows[i] * d + j] - (origin ? (double)origin[j] : 0);
+            out[i * d + j] = value;
+            square[i] += value * value;
+        }
+    }
+}
+
 limn_status hull_kernel_block(limn_context *ctx, const hull_fit *fit, const uint32_t *rows,
                               size_t count, double *out, double *self) {
     size_t n = fit->n, d = fit->space->d;
-    const float *x = fit->space->x;
     const lm_kernel *kernel = &fit->space->options->kernel;
+    /* Of rbf only differences count, and those from one of the rows keep the most digits. */
+    const float *origin = kernel->type == LM_RBF ? fit->space->x + fit->rows[0] * d : NULL;
     double *a = hull_doubles(ctx, count, d + 1), *b = hull_doubles(ctx, n, d + 1);
     limn_status status = a && b ? LIMN_OK : lm_fail_memory(ctx);
     if (status == LIMN_OK) {
-        double *a2 = a + count * d, *b2 = b + n * d;
-        for (size_t i = 0; i < count; i++) {
-            a2[i] = 0;
-            for (size_t j = 0; j < d; j++) {
-                a[i * d + j] = (double)x[rows[i] * d + j];
-                a2[i] += a[i * d + j] * a[i * d + j];
-            }
-        }
-        for (size_t i = 0; i < n; i++) {
-            b2[i] = 0;
-            for (size_t j = 0; j < d; j++) {
-                b[i * d + j] = (double)x[fit->rows[i] * d + j];
-                b2[i] += b[i * d + j] * b[i * d + j];
-            }
-        }
+        const double *a2 = a + count * d, *b2 = b + n * d;
+        widen(fit->space, rows, count, origin, a);
+        widen(fit->space, fit->rows, n, origin, b);
         lm_row_products(a, count, b, n, d, out);
         for (size_t i = 0; i < count * n; i++)
             out[i] = hull_kernel_of(kernel, out[i], a2[i / n], b2[i % n]);

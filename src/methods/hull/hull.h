@@ -122,9 +122,11 @@ typedef struct hull_model {
     const uint64_t *count; /* classes: samples; NULL: none are kept */
     const uint32_t *first; /* classes + 1: panels */
     lm_pack samples;
-    const float *norms;               /* local: squared, at each place */
-    lm_nearest_set *near;             /* local: one a class, made when loading */
-    double *square;                   /* kernel, global: |x_i|^2 at each place, made when loading */
+    const float *norms;   /* local: squared, at each place */
+    lm_nearest_set *near; /* local: one a class, made when loading */
+    /* kernel, global, made when loading: |x_i - o|^2 at each place, and o: the mean of all samples
+     * for rbf, where nothing but differences counts, 0 for the others */
+    double *square, *origin;
     size_t directions;                /* kept, all classes */
     size_t panels;                    /* of all bases (flat) or directions (curved) */
     size_t sample_panels;             /* of all samples */
@@ -187,6 +189,8 @@ limn_status hull_flat_prepare(limn_context *ctx, hull_model *m);
 /* curved.c */
 bool hull_curved_scratch(const hull_model *m, size_t *bytes);
 void hull_curved_measure(const hull_model *m, const float *x, hull_found *found, void *scratch);
+/* wide -= o; returns what products of samples with the result are too large by. */
+double hull_kernel_shift(const hull_model *m, double *wide);
 /* Kernel values of x with all samples, at their places, and k(x, x). wide: d doubles. */
 double hull_kernel_values(const hull_model *m, const float *x, double *values, double *wide);
 double hull_kernel_of(const lm_kernel *kernel, double dot, double a2, double b2);

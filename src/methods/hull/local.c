@@ -104,19 +104,21 @@ static double dot(const double *a, const double *b, size_t d) {
            ((lane[2] + lane[6]) + (lane[3] + lane[7]));
 }
 
-/* The neighbours' rows: less the query in the linear case. */
+/* The neighbours' rows: less the query in the linear case and for rbf, where nothing but
+ * differences counts; the query itself is then 0. */
 static void gather(const hull_model *m, size_t c, const float *x, lm_nearest_found found,
                    layout *l) {
     const lm_pack *pack = &m->near[c].pack;
+    bool moved = !m->options.kernel_space || m->options.kernel.type == LM_RBF;
     for (size_t j = 0; j < m->d; j++)
-        l->wide[j] = (double)x[j];
+        l->wide[j] = moved ? 0 : (double)x[j];
     for (size_t i = 0; i < found.count; i++) {
         size_t row = (size_t)found.items[i].row;
         const float *sample = pack->data + row / LM_PANEL * LM_PANEL * m->d + row % LM_PANEL;
         double *y = l->y + i * m->d, square = 0;
         for (size_t j = 0; j < m->d; j++) {
             double value = (double)sample[j * LM_PANEL];
-            y[j] = value - (m->options.kernel_space ? 0 : l->wide[j]);
+            y[j] = moved ? value - (double)x[j] : value;
             square += value * value;
         }
         l->self[i] = square; /* norms, being floats, may be infinite */
@@ -288,21 +290,28 @@ static double to_centre(const hull_model *m, const patch *p, layout *l) {
     return clipped(sum);
 }
 
+/* The neighbours of class c and their matrices; n 0: there are none. */
+static patch look(const hull_model *m, const float *x, size_t c, size_t exclude, layout *l) {
+    lm_nearest_found found = lm_nearest_one(&m->near[c], x, most_neighbors(m), exclude, l->search);
+    if (found.count == 0)
+        return (patch){.n = 0};
+    gather(m, c, x, found, l);
+    if (m->options.kernel_space)
+        kernel_gram(m, found.count, l);
+    else
+        linear_gram(m, found.count, l);
+    return centre(found.count, l);
+}
+
 /* Returns the squared distance from the mean. */
 static double measure(const hull_model *m, const float *x, size_t c, size_t exclude,
                       const double *grid, size_t count, double *d2, layout *l) {
-    lm_nearest_found found = lm_nearest_one(&m->near[c], x, most_neighbors(m), exclude, l->search);
-    size_t n = found.count;
+    patch p = look(m, x, c, exclude, l);
+    size_t n = p.n;
     for (size_t g = 0; g < count; g++)
         d2[g] = INFINITY;
     if (n == 0)
         return INFINITY;
-    gather(m, c, x, found, l);
-    if (m->options.kernel_space)
-        kernel_gram(m, n, l);
-    else
-        linear_gram(m, n, l);
-    patch p = centre(n, l);
     switch (m->options.kind) {
     case HULL_NAH:
     case HULL_NHD:
@@ -334,6 +343,23 @@ void hull_local_grid(const hull_model *m, const float *x, size_t c, size_t exclu
     measure(m, x, c, exclude, grid, count, d2, &l);
 }
 
+/* Of convex hulls the centre is that of the hard sphere, wanted only where classes are equal. */
+static void find_centres(const hull_model *m, const float *x, hull_found *found, layout *l) {
+    double least = INFINITY, scale = 0;
+    size_t equal = 0;
+    for (size_t c = 0; c < m->classes; c++) {
+        least = fmin(least, found[c].d2);
+        scale = fmax(scale, found[c].centre);
+    }
+    for (size_t c = 0; c < m->classes; c++)
+        equal += found[c].d2 <= least + HULL_TIE * scale;
+    for (size_t c = 0; c < m->classes && equal > 1; c++)
+        if (found[c].d2 <= least + HULL_TIE * scale) {
+            patch p = look(m, x, c, SIZE_MAX, l);
+            found[c].centre = to_centre(m, &p, l);
+        }
+}
+
 void hull_local_measure(const hull_model *m, const float *x, hull_found *found, void *scratch) {
     layout l = {0};
     size_t bytes;
@@ -344,4 +370,8 @@ void hull_local_measure(const hull_model *m, const float *x, hull_found *found, 
     place(m, scratch, &l, &bytes);
     for (size_t c = 0; c < m->classes; c++)
         found[c].centre = measure(m, x, c, SIZE_MAX, &grid, 1, &found[c].d2, &l);
+    for (size_t c = 0; c < m->classes && m->options.kind == HULL_NSC; c++)
+        found[c].centre = found[c].d2;
+    if (m->options.kind == HULL_NCH)
+        find_centres(m, x, found, &l);
 }

@@ -379,6 +379,7 @@ void hull_destroy(const limn_allocator *mem, void *opaque) {
     lm_free(mem, m->flat.mean_norm);
     lm_free(mem, m->near);
     lm_free(mem, m->square);
+    lm_free(mem, m->origin);
     lm_free(mem, m->noise);
     lm_free(mem, m);
 }
