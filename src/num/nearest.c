@@ -71,13 +71,6 @@ void lm_nearest_prepare(lm_nearest_set *set) {
 
 /* ---- scratch ---- */
 
-static bool take(size_t *offset, size_t count, size_t size, size_t *at) {
-    size_t bytes;
-    *at = *offset;
-    return lm_mul(count, size, &bytes) && lm_add(bytes, 63, &bytes) &&
-           lm_add(*offset, bytes / 64 * 64, offset);
-}
-
 static bool candidate_capacity(size_t k, size_t *capacity) {
     return lm_mul(k, 2, capacity) && lm_add(*capacity, 32, capacity);
 }
@@ -102,11 +95,11 @@ static bool place(size_t rows, size_t k, unsigned char *base, layout *out, size_
         index = BATCH_FLOATS / BATCH_FROM; /* one query's part of a block */
     }
     if (!candidate_capacity(k, &capacity) || !group_candidates(rows, capacity, &items) ||
-        !take(&offset, rows, sizeof(search), &at[0]) ||
-        !take(&offset, rows, sizeof(lm_nearest_found), &at[1]) ||
-        !take(&offset, items, sizeof(lm_ranked), &at[2]) ||
-        !take(&offset, values, sizeof(float), &at[3]) ||
-        !take(&offset, index, sizeof(uint32_t), &at[4]))
+        !lm_lay_out(&offset, rows, sizeof(search), &at[0]) ||
+        !lm_lay_out(&offset, rows, sizeof(lm_nearest_found), &at[1]) ||
+        !lm_lay_out(&offset, items, sizeof(lm_ranked), &at[2]) ||
+        !lm_lay_out(&offset, values, sizeof(float), &at[3]) ||
+        !lm_lay_out(&offset, index, sizeof(uint32_t), &at[4]))
         return false;
     *bytes = offset;
     if (base)

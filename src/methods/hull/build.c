@@ -107,6 +107,22 @@ static void point_in_hull(const hull_fit *fit, const double *weights, size_t p, 
             out[i] += weights[j] * fit->basis[j * d + i];
 }
 
+/* How far samples lie beside the directions of the fit: by those that were cut. row: d. */
+static double find_slack(const hull_fit *fit, double *row) {
+    size_t d = fit->space->d;
+    double most = 0;
+    for (size_t i = 0; i < fit->n && fit->basis; i++) {
+        double sum = 0;
+        point_in_hull(fit, fit->coord + i * fit->rank, fit->rank, row);
+        for (size_t j = 0; j < d; j++) {
+            double off = (double)fit->space->x[(size_t)fit->rows[i] * d + j] - row[j];
+            sum += off * off;
+        }
+        most = fmax(most, sum);
+    }
+    return sqrt(most) * (1 + 1e-9);
+}
+
 /* The mean or centre of the class in the model; its sphere. */
 static limn_status put_sphere(limn_context *ctx, hull_model *m, const hull_fit *fit, size_t c,
                               size_t p, double *mean) {
@@ -130,6 +146,15 @@ static limn_status put_sphere(limn_context *ctx, hull_model *m, const hull_fit *
     return LIMN_OK;
 }
 
+/* nch: where no directions are kept the sphere holds what lies beside them. row: d. */
+static void put_slack(hull_model *m, const hull_fit *fit, size_t c, size_t p, double *row) {
+    double slack = find_slack(fit, row);
+    if (p)
+        ((double *)writable(m->flat.slack))[c] = slack;
+    else
+        ((double *)writable(m->flat.radius))[c] += slack;
+}
+
 static size_t flat_dim(const hull_model *m, const hull_fit *fit) {
     hull_kind kind = m->options.kind;
     if (kind == HULL_NSC)
@@ -151,6 +176,8 @@ static limn_status build_class(limn_context *ctx, void *user, size_t c) {
     limn_status status = put_sphere(ctx, m, fit, c, sphere, mean);
     if (status == LIMN_OK)
         put_mean(m, c, mean);
+    if (status == LIMN_OK && m->flat.slack)
+        put_slack(m, fit, c, p, mean + m->d);
     for (size_t j = 0; j < p && status == LIMN_OK; j++)
         put_direction(m, (size_t)m->flat.start[c] * LM_PANEL + j, fit->basis + j * m->d,
                       length_of(m, fit, j), mean, mean + m->d);

@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A truncated hull or a soft sphere would not contain the samples; rounding might cost this. */
+/* What rounding might cost. */
 #define SAFETY 1e-9
 
 typedef struct layout {
@@ -30,13 +30,6 @@ typedef struct layout {
     void *qp, *flat;
 } layout;
 
-static bool take(size_t *offset, size_t count, size_t size, size_t *at) {
-    size_t bytes;
-    *at = *offset;
-    return lm_mul(count, size, &bytes) && lm_add(bytes, 63, &bytes) &&
-           lm_add(*offset, bytes / 64 * 64, offset);
-}
-
 static size_t support_of(const hull_model *m) {
     size_t most = m->most_samples;
     return m->options.kernel_space || most < m->d + 2 ? most : m->d + 2;
@@ -47,16 +40,19 @@ static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *b
     size_t at[14], offset = 0, qp = 0, flat = 0;
     if (!lm_qp_scratch(most, support_of(m), &qp) ||
         (!m->options.kernel_space && !hull_flat_scratch(m, 1, &flat)) ||
-        !take(&offset, m->d, sizeof(double), &at[0]) ||
-        !take(&offset, places, sizeof(double), &at[1]) ||
-        !take(&offset, places, sizeof(double), &at[2]) ||
-        !take(&offset, most, sizeof(double), &at[3]) ||
-        !take(&offset, most, sizeof(double), &at[4]) ||
-        !take(&offset, most, sizeof(double), &at[5]) || !take(&offset, k, sizeof(double), &at[6]) ||
-        !take(&offset, k, sizeof(double), &at[7]) || !take(&offset, k, sizeof(double), &at[8]) ||
-        !take(&offset, k, sizeof(size_t), &at[9]) || !take(&offset, k, sizeof(uint32_t), &at[10]) ||
-        !take(&offset, places, sizeof(float), &at[11]) || !take(&offset, qp, 1, &at[12]) ||
-        !take(&offset, flat, 1, &at[13]))
+        !lm_lay_out(&offset, m->d, sizeof(double), &at[0]) ||
+        !lm_lay_out(&offset, places, sizeof(double), &at[1]) ||
+        !lm_lay_out(&offset, places, sizeof(double), &at[2]) ||
+        !lm_lay_out(&offset, most, sizeof(double), &at[3]) ||
+        !lm_lay_out(&offset, most, sizeof(double), &at[4]) ||
+        !lm_lay_out(&offset, most, sizeof(double), &at[5]) ||
+        !lm_lay_out(&offset, k, sizeof(double), &at[6]) ||
+        !lm_lay_out(&offset, k, sizeof(double), &at[7]) ||
+        !lm_lay_out(&offset, k, sizeof(double), &at[8]) ||
+        !lm_lay_out(&offset, k, sizeof(size_t), &at[9]) ||
+        !lm_lay_out(&offset, k, sizeof(uint32_t), &at[10]) ||
+        !lm_lay_out(&offset, places, sizeof(float), &at[11]) ||
+        !lm_lay_out(&offset, qp, 1, &at[12]) || !lm_lay_out(&offset, flat, 1, &at[13]))
         return false;
     *bytes = offset;
     if (base)
@@ -79,6 +75,17 @@ static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *b
 
 bool hull_convex_scratch(const hull_model *m, size_t *bytes) {
     return place(m, NULL, NULL, bytes);
+}
+
+limn_status hull_convex_prepare(limn_context *ctx, hull_model *m) {
+    m->noise = lm_alloc_zero(&ctx->mem, m->classes, sizeof *m->noise);
+    if (!m->noise)
+        return lm_fail_memory(ctx);
+    for (size_t c = 0; c < m->classes; c++)
+        for (size_t i = 0; i < m->count[c]; i++)
+            m->noise[c] = fmax(
+                m->noise[c], 4 * HULL_GAP * m->convex.diagonal[(size_t)m->first[c] * LM_PANEL + i]);
+    return LIMN_OK;
 }
 
 /* ---- the matrix of a class ---- */
@@ -217,7 +224,7 @@ static double solve(const hull_model *m, size_t c, const float *x, double self, 
     if (result.abandoned)
         return INFINITY;
     double d2 = square + 2 * result.value;
-    return d2 > m->noise ? d2 : 0;
+    return d2 > m->noise[c] ? d2 : 0;
 }
 
 /* ---- bounds ---- */
@@ -262,7 +269,7 @@ void hull_convex_measure(const hull_model *m, const float *x, bool prune, hull_f
                          void *scratch) {
     layout l = {0};
     size_t bytes;
-    double best = INFINITY, scale = 0, self = 0;
+    double best = INFINITY, scale = 0, noise = 0, self = 0;
     place(m, scratch, &l, &bytes);
     if (m->options.kernel_space)
         self = look_kernel(m, x, &l);
@@ -270,13 +277,14 @@ void hull_convex_measure(const hull_model *m, const float *x, bool prune, hull_f
         look_linear(m, x, &l);
     for (size_t c = 0; c < m->classes; c++) {
         scale = fmax(scale, l.centre[c]);
+        noise = fmax(noise, m->noise[c]);
         best = prune ? fmin(best, l.above[c]) : INFINITY;
         size_t at = c;
         for (; at > 0 && l.above[c] < l.above[l.order[at - 1]]; at--)
             l.order[at] = l.order[at - 1];
         l.order[at] = (uint32_t)c;
     }
-    double equal = 4 * HULL_TIE * scale + 2 * m->noise;
+    double equal = 4 * HULL_TIE * scale + 2 * noise;
     for (size_t i = 0; i < m->classes; i++) {
         size_t c = l.order[i];
         double limit = best + equal;

@@ -70,8 +70,8 @@ bool hull_curved_scratch(const hull_model *m, size_t *bytes) {
     return place(m, NULL, NULL, bytes);
 }
 
-/* What the directions of the class take off |w|^2, and the disk adds. */
-static double in_directions(const hull_model *m, size_t c, layout *l) {
+/* The squared distance from the hull or disk of the class; w2: from its centre. */
+static double in_directions(const hull_model *m, size_t c, double w2, layout *l) {
     const hull_curved *v = &m->curved;
     size_t panels = v->start[c + 1] - v->start[c], first = (size_t)v->start[c] * LM_PANEL;
     size_t n = (size_t)m->count[c];
@@ -86,10 +86,8 @@ static double in_directions(const hull_model *m, size_t c, layout *l) {
         if (v->centre)
             rho += (t - v->centre[first + j]) * (t - v->centre[first + j]);
     }
-    if (!v->radius)
-        return -sum;
-    double over = sqrt(rho) - v->radius[c];
-    return (over > 0 ? over * over : 0) - sum;
+    double e2 = w2 - sum > 0 ? w2 - sum : 0, over = v->radius ? sqrt(rho) - v->radius[c] : 0;
+    return e2 + (over > 0 ? over * over : 0);
 }
 
 static hull_found measure_class(const hull_model *m, size_t c, double self, layout *l) {
@@ -105,7 +103,7 @@ static hull_found measure_class(const hull_model *m, size_t c, double self, layo
         l->b[i] -= mean;
     double w2 = self - 2 * dot + v->constant[c], d2 = w2;
     if (v->start[c + 1] > v->start[c])
-        d2 += in_directions(m, c, l);
+        d2 = in_directions(m, c, w2, l);
     double noise = HULL_NOISE * fmax(fabs(self), fabs(v->constant[c]));
     return (hull_found){d2 > noise ? d2 : 0, w2 > noise ? w2 : 0};
 }

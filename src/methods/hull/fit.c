@@ -26,7 +26,7 @@ void hull_fit_free(const limn_allocator *mem, hull_fit *fit) {
     *fit = (hull_fit){0};
 }
 
-static double *new_doubles(limn_context *ctx, size_t a, size_t b) {
+double *hull_doubles(limn_context *ctx, size_t a, size_t b) {
     size_t count;
     return lm_mul(a, b, &count) ? lm_alloc(&ctx->mem, count ? count : 1, sizeof(double)) : NULL;
 }
@@ -100,7 +100,7 @@ static size_t rank_of(const hull_fit *fit, const double *s, size_t count, double
 
 /* Keeps the first rank rows (each `width` numbers) of from. */
 static double *keep_rows(limn_context *ctx, const double *from, size_t rank, size_t width) {
-    double *kept = new_doubles(ctx, rank, width);
+    double *kept = hull_doubles(ctx, rank, width);
     if (kept && rank)
         memcpy(kept, from, rank * width * sizeof *kept);
     return kept;
@@ -108,8 +108,8 @@ static double *keep_rows(limn_context *ctx, const double *from, size_t rank, siz
 
 static limn_status by_singular_values(limn_context *ctx, hull_fit *fit, size_t most) {
     size_t n = fit->n, d = fit->space->d, k = n < d ? n : d;
-    double *y = new_doubles(ctx, n, d), *s = new_doubles(ctx, k, 1);
-    double *left = new_doubles(ctx, n, k), *right = new_doubles(ctx, k, d);
+    double *y = hull_doubles(ctx, n, d), *s = hull_doubles(ctx, k, 1);
+    double *left = hull_doubles(ctx, n, k), *right = hull_doubles(ctx, k, d);
     limn_status status = y && s && left && right ? LIMN_OK : lm_fail_memory(ctx);
     if (status == LIMN_OK) {
         centre_rows(fit, fit->rows, n, y);
@@ -122,7 +122,7 @@ static limn_status by_singular_values(limn_context *ctx, hull_fit *fit, size_t m
             fit->trace += s[j] * s[j];
         fit->s = keep_rows(ctx, s, 1, fit->rank);
         fit->basis = keep_rows(ctx, right, fit->rank, d);
-        fit->coord = new_doubles(ctx, n, fit->rank);
+        fit->coord = hull_doubles(ctx, n, fit->rank);
         status = fit->s && fit->basis && fit->coord ? LIMN_OK : lm_fail_memory(ctx);
     }
     for (size_t i = 0; i < n && status == LIMN_OK; i++)
@@ -138,7 +138,7 @@ static limn_status by_singular_values(limn_context *ctx, hull_fit *fit, size_t m
 /* The d x d scatter, a block of rows at a time. */
 static limn_status find_scatter(limn_context *ctx, const hull_fit *fit, double *scatter) {
     size_t d = fit->space->d;
-    double *block = new_doubles(ctx, BLOCK, d);
+    double *block = hull_doubles(ctx, BLOCK, d);
     limn_status status = block ? LIMN_OK : lm_fail_memory(ctx);
     memset(scatter, 0, d * d * sizeof *scatter);
     for (size_t i = 0; i < fit->n && status == LIMN_OK; i += BLOCK) {
@@ -154,8 +154,8 @@ static limn_status find_scatter(limn_context *ctx, const hull_fit *fit, double *
 
 static limn_status find_coordinates(limn_context *ctx, hull_fit *fit) {
     size_t d = fit->space->d;
-    double *block = new_doubles(ctx, BLOCK, d);
-    fit->coord = new_doubles(ctx, fit->n, fit->rank);
+    double *block = hull_doubles(ctx, BLOCK, d);
+    fit->coord = hull_doubles(ctx, fit->n, fit->rank);
     limn_status status = block && fit->coord ? LIMN_OK : lm_fail_memory(ctx);
     for (size_t i = 0; i < fit->n && fit->rank && status == LIMN_OK; i += BLOCK) {
         size_t count = fit->n - i < BLOCK ? fit->n - i : BLOCK;
@@ -168,8 +168,8 @@ static limn_status find_coordinates(limn_context *ctx, hull_fit *fit) {
 
 static limn_status by_scatter(limn_context *ctx, hull_fit *fit, size_t most) {
     size_t d = fit->space->d;
-    double *a = new_doubles(ctx, d, d), *lambda = new_doubles(ctx, d, 1),
-           *s = new_doubles(ctx, d, 1);
+    double *a = hull_doubles(ctx, d, d), *lambda = hull_doubles(ctx, d, 1),
+           *s = hull_doubles(ctx, d, 1);
     limn_status status = a && lambda && s ? LIMN_OK : lm_fail_memory(ctx);
     if (status == LIMN_OK)
         status = find_scatter(ctx, fit, a);
@@ -200,7 +200,7 @@ static limn_status fit_linear(limn_context *ctx, hull_fit *fit, size_t most) {
         return status;
     if (!needs_directions(fit)) {
         fit->rank = d;
-        fit->coord = new_doubles(ctx, n, d);
+        fit->coord = hull_doubles(ctx, n, d);
         if (!fit->coord)
             return lm_fail_memory(ctx);
         centre_rows(fit, fit->rows, n, fit->coord);
@@ -217,7 +217,7 @@ limn_status hull_kernel_block(limn_context *ctx, const hull_fit *fit, const uint
     size_t n = fit->n, d = fit->space->d;
     const float *x = fit->space->x;
     const lm_kernel *kernel = &fit->space->options->kernel;
-    double *a = new_doubles(ctx, count, d + 1), *b = new_doubles(ctx, n, d + 1);
+    double *a = hull_doubles(ctx, count, d + 1), *b = hull_doubles(ctx, n, d + 1);
     limn_status status = a && b ? LIMN_OK : lm_fail_memory(ctx);
     if (status == LIMN_OK) {
         double *a2 = a + count * d, *b2 = b + n * d;
@@ -264,7 +264,7 @@ static void centre_gram(hull_fit *fit, double *gram) {
 
 static limn_status find_vectors(limn_context *ctx, hull_fit *fit, double *gram, size_t most) {
     size_t n = fit->n;
-    double *lambda = new_doubles(ctx, n, 1), *s = new_doubles(ctx, n, 1), largest = 0;
+    double *lambda = hull_doubles(ctx, n, 1), *s = hull_doubles(ctx, n, 1), largest = 0;
     limn_status status = lambda && s ? LIMN_OK : lm_fail_memory(ctx);
     for (size_t i = 0; i < n; i++) {
         fit->trace += gram[i * n + i];
@@ -279,7 +279,7 @@ static limn_status find_vectors(limn_context *ctx, hull_fit *fit, double *gram, 
         fit->rank = rank < most ? rank : most;
         fit->s = keep_rows(ctx, s, 1, fit->rank);
         fit->vectors = keep_rows(ctx, gram, fit->rank, n);
-        fit->coord = new_doubles(ctx, n, fit->rank);
+        fit->coord = hull_doubles(ctx, n, fit->rank);
         status = fit->s && fit->vectors && fit->coord ? LIMN_OK : lm_fail_memory(ctx);
     }
     for (size_t i = 0; i < n && status == LIMN_OK; i++)
@@ -290,22 +290,26 @@ static limn_status find_vectors(limn_context *ctx, hull_fit *fit, double *gram, 
     return status;
 }
 
+limn_status hull_refuse_kernel(limn_context *ctx) {
+    return lm_fail(ctx, LIMN_E_DATA,
+                   "the kernel's values are too large; scale the features (--scale zscore) or "
+                   "lower gamma, coef0 or degree");
+}
+
 static limn_status fit_kernel(limn_context *ctx, hull_fit *fit, size_t most) {
     size_t n = fit->n;
-    double *gram = new_doubles(ctx, n, n);
+    double *gram = hull_doubles(ctx, n, n);
     fit->possible = n - 1;
-    fit->shift = new_doubles(ctx, n, 1);
-    fit->diagonal = new_doubles(ctx, n, 1);
+    fit->shift = hull_doubles(ctx, n, 1);
+    fit->diagonal = hull_doubles(ctx, n, 1);
     limn_status status = gram && fit->shift && fit->diagonal
                              ? hull_kernel_block(ctx, fit, fit->rows, n, gram, NULL)
                              : lm_fail_memory(ctx);
     for (size_t i = 0; i < n && status == LIMN_OK; i++) {
         fit->diagonal[i] = gram[i * n + i];
         for (size_t j = 0; j < n && status == LIMN_OK; j++)
-            if (!(fabs(gram[i * n + j]) < 1e150))
-                status = lm_fail(ctx, LIMN_E_DATA,
-                                 "the kernel's values are too large; scale the features "
-                                 "(--scale zscore) or lower gamma, coef0 or degree");
+            if (!(fabs(gram[i * n + j]) < HULL_KERNEL_MOST))
+                status = hull_refuse_kernel(ctx);
     }
     if (status == LIMN_OK && !needs_directions(fit)) {
         fit->gram = gram;

@@ -32,6 +32,9 @@ typedef struct hull_fit {
     double constant;  /* kernel: mean of them */
 } hull_fit;
 
+/* Memory for a x b doubles, at least one; NULL when there is none. */
+double *hull_doubles(limn_context *ctx, size_t a, size_t b);
+
 /* most: directions wanted. On failure fit is empty. */
 limn_status hull_fit_make(limn_context *ctx, const hull_space *space, const uint32_t *rows,
                           size_t n, size_t most, hull_fit *fit);
@@ -57,6 +60,10 @@ void hull_ball_free(const limn_allocator *mem, hull_ball *ball);
 limn_status hull_kernel_block(limn_context *ctx, const hull_fit *fit, const uint32_t *rows,
                               size_t count, double *out, double *self);
 
+/* Kernel values up to here can be squared; what is said of larger ones. */
+#define HULL_KERNEL_MOST 1e150
+limn_status hull_refuse_kernel(limn_context *ctx);
+
 /* lambda / rho of nrh. */
 double hull_fit_ridge(const hull_fit *fit);
 
@@ -75,11 +82,11 @@ void hull_fit_leave_one_out(const hull_fit *fit, size_t i, const hull_grid *grid
 
 /* choose.c: everything that training chooses by leaving rows out: dim or rho, beta, the limit of
  * what is unknown. fits: one a class, with as many directions as may be wanted. */
-limn_status hull_choose(limn_context *ctx, const lm_train_set *set, const hull_space *space,
+limn_status hull_choose(limn_context *ctx, const hull_space *space, size_t classes,
                         const hull_fit *fits, hull_options *options, hull_model *m);
 /* The most directions that the choice can want; largest: rows of the largest class. */
 size_t hull_most_dim(const hull_options *options, size_t d, size_t largest);
 /* The same for local methods; m is complete but for these. */
-limn_status hull_choose_local(limn_context *ctx, const lm_train_set *set, hull_model *m);
+limn_status hull_choose_local(limn_context *ctx, hull_model *m);
 
 #endif

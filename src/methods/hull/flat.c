@@ -52,27 +52,20 @@ static size_t mean_places(const hull_model *m) {
 
 /* ---- scratch ---- */
 
-static bool take(size_t *offset, size_t count, size_t size, size_t *at) {
-    size_t bytes;
-    *at = *offset;
-    return lm_mul(count, size, &bytes) && lm_add(bytes, 63, &bytes) &&
-           lm_add(*offset, bytes / 64 * 64, offset);
-}
-
 static bool place(const hull_model *m, size_t rows, unsigned char *base, layout *l, size_t *bytes) {
     size_t places = places_of(m), means = mean_places(m), at[9], offset = 0;
     size_t group = MOST_PRODUCTS / (places + means);
     group = group < 1 ? 1 : group < rows ? group : rows;
     size_t axes = (m->flat.axes + LM_PANEL - 1) / LM_PANEL * LM_PANEL;
-    if (!take(&offset, group * m->d, sizeof(float), &at[0]) ||
-        !take(&offset, group * (places ? places : 1), sizeof(float), &at[1]) ||
-        !take(&offset, group * means, sizeof(float), &at[2]) ||
-        !take(&offset, axes ? axes + places + means : 0, sizeof(float), &at[3]) ||
-        !take(&offset, m->classes, sizeof(guess), &at[4]) ||
-        !take(&offset, m->classes, sizeof(double), &at[5]) ||
-        !take(&offset, m->classes, sizeof(uint32_t), &at[6]) ||
-        !take(&offset, m->d + 2 * m->most_places, sizeof(double), &at[7]) ||
-        !take(&offset, m->classes, sizeof(hull_found), &at[8]))
+    if (!lm_lay_out(&offset, group * m->d, sizeof(float), &at[0]) ||
+        !lm_lay_out(&offset, group * (places ? places : 1), sizeof(float), &at[1]) ||
+        !lm_lay_out(&offset, group * means, sizeof(float), &at[2]) ||
+        !lm_lay_out(&offset, axes ? axes + places + means : 0, sizeof(float), &at[3]) ||
+        !lm_lay_out(&offset, m->classes, sizeof(guess), &at[4]) ||
+        !lm_lay_out(&offset, m->classes, sizeof(double), &at[5]) ||
+        !lm_lay_out(&offset, m->classes, sizeof(uint32_t), &at[6]) ||
+        !lm_lay_out(&offset, m->d + 2 * m->most_places, sizeof(double), &at[7]) ||
+        !lm_lay_out(&offset, m->classes, sizeof(hull_found), &at[8]))
         return false;
     *bytes = offset;
     if (base)
@@ -352,7 +345,8 @@ void hull_flat_predict(const hull_model *m, const float *x, size_t n, int32_t *c
 }
 
 /* With s the centre of the hard sphere, which lies in the hull, in the place of the mean: the hull
- * is at e^2 = |x - s|^2 - |t|^2, the disk's centre at |t|. Without directions the sphere is all. */
+ * is at e^2 = |x - s|^2 - |t|^2, the disk's centre at |t|. Samples may lie beside the directions
+ * that were kept, by the slack. Without directions the sphere is all. */
 void hull_flat_bounds(const hull_model *m, const float *x, double *bounds, double *centres,
                       void *scratch) {
     const hull_flat *f = &m->flat;
@@ -368,7 +362,8 @@ void hull_flat_bounds(const hull_model *m, const float *x, double *bounds, doubl
         double error = g.error + g.error, over = 0;
         if (rho2 > error)
             over = sqrt(rho2 - error) * (1 - 1e-9) - f->radius[c] * (1 + 1e-9);
-        bounds[c] = (e2 > g.error ? e2 - g.error : 0) + (over > 0 ? over * over : 0);
+        double e = e2 > g.error ? sqrt(e2 - g.error) * (1 - 1e-9) - f->slack[c] : 0;
+        bounds[c] = (e > 0 ? e * e : 0) + (over > 0 ? over * over : 0);
         centres[c] = 0;
         for (size_t j = 0; j < m->d; j++) {
             double w = (double)x[j] - f->mean[c * m->d + j];

@@ -76,6 +76,7 @@ typedef struct hull_flat {
     const double *offset; /* at each basis row's place: its product with the mean less the origin */
     const double *centre; /* t_c at each basis row's place (0 in the padding); NULL: no spheres */
     const double *radius; /* classes; with centre, and of nch, whose means are the centres */
+    const double *slack;  /* nch: classes: how far samples lie beside the directions kept */
     /* The head: the coordinates on a few principal axes of all data, where most classes can be told
      * to be too far at a fraction of the cost. axes 0: none. */
     size_t axes;
@@ -111,9 +112,9 @@ typedef struct hull_convex {
 typedef struct hull_model {
     hull_options options;
     size_t d, classes;
-    double beta;  /* probabilities are softmax(-beta d^2) */
-    double limit; /* squared distances above it are unknown; INFINITY: none */
-    double noise; /* nch: squared distances below it are 0; made when loading */
+    double beta;   /* probabilities are softmax(-beta d^2) */
+    double limit;  /* squared distances above it are unknown; INFINITY: none */
+    double *noise; /* nch: classes: squared distances below it are 0; made when loading */
     hull_flat flat;
     hull_curved curved;
     hull_convex convex;
@@ -192,6 +193,7 @@ double hull_kernel_of(const lm_kernel *kernel, double dot, double a2, double b2)
 limn_status hull_curved_prepare(limn_context *ctx, hull_model *m);
 
 /* convex.c */
+limn_status hull_convex_prepare(limn_context *ctx, hull_model *m);
 bool hull_convex_scratch(const hull_model *m, size_t *bytes);
 /* prune: only what is needed to name the class is right, the others are at least as far as said. */
 void hull_convex_measure(const hull_model *m, const float *x, bool prune, hull_found *found,

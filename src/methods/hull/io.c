@@ -46,6 +46,8 @@ static void list_flat(hull_model *m, list *l) {
         DOUBLES("centres", f->centre, places, 1);
     if (m->options.kind == HULL_NHD || m->options.kind == HULL_NCH)
         DOUBLES("radii", f->radius, k, 1);
+    if (m->options.kind == HULL_NCH)
+        DOUBLES("slacks", f->slack, k, 1);
     if (!f->axes)
         return;
     FLOATS("head", f->head.data, padded(f->axes), m->d);
@@ -270,8 +272,8 @@ limn_status hull_prepare(limn_context *ctx, hull_model *m) {
         status = hull_curved_prepare(ctx, m);
     if (status == LIMN_OK && hull_is_local(m))
         status = hull_local_prepare(ctx, m);
-    for (size_t i = 0; hull_has_convex(m) && i < m->sample_panels * LM_PANEL; i++)
-        m->noise = fmax(m->noise, 4 * HULL_GAP * m->convex.diagonal[i]);
+    if (status == LIMN_OK && hull_has_convex(m))
+        status = hull_convex_prepare(ctx, m);
     return status;
 }
 

@@ -43,13 +43,6 @@ static size_t most_neighbors(const hull_model *m) {
     return k < m->most_samples ? k : m->most_samples;
 }
 
-static bool take(size_t *offset, size_t count, size_t size, size_t *at) {
-    size_t bytes;
-    *at = *offset;
-    return lm_mul(count, size, &bytes) && lm_add(bytes, 63, &bytes) &&
-           lm_add(*offset, bytes / 64 * 64, offset);
-}
-
 static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *bytes) {
     size_t k = most_neighbors(m), at[17], offset = 0, qp, sphere, search, square, cells;
     const size_t doubles[] = {0, 0, k, k, 0, 0, 0, 0, k, k, k, k, k, k, k};
@@ -58,10 +51,11 @@ static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *b
         return false;
     for (size_t i = 0; i < LM_COUNT(doubles); i++) {
         size_t count = i == 0 ? m->d : i == 1 ? cells : doubles[i] ? doubles[i] : square;
-        if (!take(&offset, count, sizeof(double), &at[i]))
+        if (!lm_lay_out(&offset, count, sizeof(double), &at[i]))
             return false;
     }
-    if (!take(&offset, qp > sphere ? qp : sphere, 1, &at[15]) || !take(&offset, search, 1, &at[16]))
+    if (!lm_lay_out(&offset, qp > sphere ? qp : sphere, 1, &at[15]) ||
+        !lm_lay_out(&offset, search, 1, &at[16]))
         return false;
     *bytes = offset;
     if (base) {
@@ -119,10 +113,13 @@ static void gather(const hull_model *m, size_t c, const float *x, lm_nearest_fou
     for (size_t i = 0; i < found.count; i++) {
         size_t row = (size_t)found.items[i].row;
         const float *sample = pack->data + row / LM_PANEL * LM_PANEL * m->d + row % LM_PANEL;
-        double *y = l->y + i * m->d;
-        for (size_t j = 0; j < m->d; j++)
-            y[j] = (double)sample[j * LM_PANEL] - (m->options.kernel_space ? 0 : l->wide[j]);
-        l->self[i] = (double)m->near[c].norms[row];
+        double *y = l->y + i * m->d, square = 0;
+        for (size_t j = 0; j < m->d; j++) {
+            double value = (double)sample[j * LM_PANEL];
+            y[j] = value - (m->options.kernel_space ? 0 : l->wide[j]);
+            square += value * value;
+        }
+        l->self[i] = square; /* norms, being floats, may be infinite */
     }
 }
 

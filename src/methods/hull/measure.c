@@ -15,11 +15,6 @@
 #include <math.h>
 #include <string.h>
 
-static double *new_doubles(limn_context *ctx, size_t a, size_t b) {
-    size_t count;
-    return lm_mul(a, b, &count) ? lm_alloc(&ctx->mem, count ? count : 1, sizeof(double)) : NULL;
-}
-
 /* ---- spheres ---- */
 
 void hull_ball_free(const limn_allocator *mem, hull_ball *ball) {
@@ -31,7 +26,7 @@ void hull_ball_free(const limn_allocator *mem, hull_ball *ball) {
 /* The first p of the coordinates, close together. */
 static limn_status some_coordinates(limn_context *ctx, const hull_fit *fit, size_t p,
                                     double **out) {
-    *out = new_doubles(ctx, fit->n, p);
+    *out = hull_doubles(ctx, fit->n, p);
     if (!*out)
         return lm_fail_memory(ctx);
     for (size_t i = 0; i < fit->n; i++)
@@ -42,7 +37,7 @@ static limn_status some_coordinates(limn_context *ctx, const hull_fit *fit, size
 static limn_status ball_of_rows(limn_context *ctx, const hull_fit *fit, double bound,
                                 hull_ball *ball) {
     size_t n = fit->n, p = ball->p;
-    double *z = NULL, *room = new_doubles(ctx, p, 1), *diagonal = new_doubles(ctx, n, 1);
+    double *z = NULL, *room = hull_doubles(ctx, p, 1), *diagonal = hull_doubles(ctx, n, 1);
     lm_qp_ball found;
     ball->centre = lm_alloc_zero(&ctx->mem, p ? p : 1, sizeof *ball->centre);
     limn_status status =
@@ -68,7 +63,7 @@ static limn_status ball_of_rows(limn_context *ctx, const hull_fit *fit, double b
 
 static limn_status ball_of_gram(limn_context *ctx, const hull_fit *fit, double bound,
                                 hull_ball *ball) {
-    double *diagonal = new_doubles(ctx, fit->n, 1);
+    double *diagonal = hull_doubles(ctx, fit->n, 1);
     lm_qp_ball found;
     if (!diagonal)
         return lm_fail_memory(ctx);
@@ -89,7 +84,7 @@ limn_status hull_ball_make(limn_context *ctx, const hull_fit *fit, size_t p, dou
                            hull_ball *ball) {
     double bound = nu > 0 ? 1 / (nu * (double)fit->n) : 1;
     *ball = (hull_ball){.p = p < fit->rank ? p : fit->rank};
-    ball->weight = new_doubles(ctx, fit->n, 1);
+    ball->weight = hull_doubles(ctx, fit->n, 1);
     limn_status status = !ball->weight ? lm_fail_memory(ctx)
                          : fit->gram   ? ball_of_gram(ctx, fit, bound, ball)
                                        : ball_of_rows(ctx, fit, bound, ball);
@@ -126,7 +121,7 @@ static double square_of(const double *v, size_t n) {
 static limn_status project_linear(limn_context *ctx, const hull_fit *fit, const uint32_t *rows,
                                   block *b) {
     size_t d = fit->space->d;
-    double *w = new_doubles(ctx, b->count, d);
+    double *w = hull_doubles(ctx, b->count, d);
     if (!w)
         return lm_fail_memory(ctx);
     for (size_t i = 0; i < b->count; i++) {
@@ -163,14 +158,14 @@ static void project_kernel(const hull_fit *fit, double *kernel, double self, dou
 static limn_status project(limn_context *ctx, const hull_fit *fit, const uint32_t *rows,
                            size_t count, block *b) {
     *b = (block){.count = count};
-    b->t = new_doubles(ctx, count, fit->rank);
-    b->w2 = new_doubles(ctx, count, 1);
+    b->t = hull_doubles(ctx, count, fit->rank);
+    b->w2 = hull_doubles(ctx, count, 1);
     if (!b->t || !b->w2)
         return lm_fail_memory(ctx);
     if (!fit->space->options->kernel_space)
         return project_linear(ctx, fit, rows, b);
-    b->kernel = new_doubles(ctx, count, fit->n);
-    b->self = new_doubles(ctx, count, 1);
+    b->kernel = hull_doubles(ctx, count, fit->n);
+    b->self = hull_doubles(ctx, count, 1);
     if (!b->kernel || !b->self)
         return lm_fail_memory(ctx);
     limn_status status = hull_kernel_block(ctx, fit, rows, count, b->kernel, b->self);
@@ -223,8 +218,8 @@ static double to_centre(const hull_fit *fit, const block *b, size_t i, const hul
 static limn_status convex(limn_context *ctx, const hull_fit *fit, const block *b, double *d2) {
     size_t n = fit->n, p = fit->rank, bytes;
     size_t support = n < p + 2 || fit->gram ? n : p + 2;
-    double *room = new_doubles(ctx, p, 1), *diagonal = new_doubles(ctx, n, 1);
-    double *q = new_doubles(ctx, n, 1), *a = new_doubles(ctx, n, 1);
+    double *room = hull_doubles(ctx, p, 1), *diagonal = hull_doubles(ctx, n, 1);
+    double *q = hull_doubles(ctx, n, 1), *a = hull_doubles(ctx, n, 1);
     void *scratch =
         lm_qp_scratch(n, support, &bytes) ? lm_alloc_aligned(&ctx->mem, bytes, 1) : NULL;
     limn_status status = room && diagonal && q && a && scratch ? LIMN_OK : lm_fail_memory(ctx);

@@ -5,18 +5,27 @@
 
 #include <math.h>
 
-size_t hull_nearest(const hull_found *found, size_t classes) {
+/* The least squared distance, and by how much equal ones may differ. */
+typedef struct range {
+    double least, equal;
+} range;
+
+static range find_range(const hull_found *found, size_t classes) {
     double least = INFINITY, scale = 0;
-    size_t best = classes;
     for (size_t c = 0; c < classes; c++) {
         least = fmin(least, found[c].d2);
         scale = fmax(scale, found[c].centre);
     }
-    double reach = least + HULL_TIE * scale;
+    return (range){least, HULL_TIE * scale};
+}
+
+size_t hull_nearest(const hull_found *found, size_t classes) {
+    range r = find_range(found, classes);
+    size_t best = classes;
     for (size_t c = 0; c < classes; c++) {
-        if (!(found[c].d2 <= reach))
+        if (!(found[c].d2 <= r.least + r.equal))
             continue;
-        if (best == classes || found[c].centre < found[best].centre - HULL_TIE * scale)
+        if (best == classes || found[c].centre < found[best].centre - r.equal)
             best = c;
     }
     return best < classes ? best : 0;
@@ -83,11 +92,11 @@ void hull_predict(const void *opaque, const float *x, size_t n, int32_t *classes
 /* The nearest class is the most probable one, though equal distances make equal probabilities. */
 static void softmax(const hull_model *m, const hull_found *found, double *p) {
     size_t nearest = hull_nearest(found, m->classes), top = 0;
-    double least = found[nearest].d2, sum = 0;
-    for (size_t c = 0; c < m->classes; c++)
-        least = fmin(least, found[c].d2);
+    range r = find_range(found, m->classes);
+    double sum = 0;
     for (size_t c = 0; c < m->classes; c++) {
-        double over = found[c].d2 - least;
+        bool equal = c == nearest || found[c].d2 <= r.least + r.equal;
+        double over = equal ? 0 : found[c].d2 - r.least;
         p[c] = isfinite(over) ? exp(-m->beta * over) : 0;
         sum += p[c];
     }

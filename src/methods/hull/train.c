@@ -39,6 +39,12 @@ static double default_cut(const hull_options *o) {
     return o->kernel_space && hull && o->dim_rule == HULL_DIM_AUTO ? 0.03 : 1e-6;
 }
 
+/* Whether the feature space is one where spheres bound what is in them. */
+static bool is_euclidean(const hull_options *o) {
+    lm_kernel_type type = o->kernel.type;
+    return type == LM_LINEAR || type == LM_RBF || (type == LM_POLYNOMIAL && o->kernel.coef0 >= 0);
+}
+
 limn_status hull_configure(limn_context *ctx, const lm_params *params, hull_options *o) {
     static const lm_kernel_type kernels[] = {LM_LINEAR, LM_RBF, LM_POLYNOMIAL, LM_SIGMOID};
     (void)ctx;
@@ -57,7 +63,8 @@ limn_status hull_configure(limn_context *ctx, const lm_params *params, hull_opti
     o->rho = lm_param_real(params, "rho");
     o->neighbors = (size_t)lm_param_int(params, "neighbors");
     o->reject = lm_param_real(params, "reject");
-    o->prune = lm_param_exists(params, "prune") && lm_param_choice(params, "prune") == 0;
+    bool asked = lm_param_exists(params, "prune") && lm_param_choice(params, "prune") == 0;
+    o->prune = asked && is_euclidean(o);
     return LIMN_OK;
 }
 
@@ -102,6 +109,18 @@ static void warn_of_points(limn_context *ctx, const lm_train_set *set, const hul
                 "row",
                 method, single, set->classes, single == 1 ? "s" : "ve each",
                 single == 1 ? "its set is" : "each such set is");
+}
+
+/* Eigenvalues of n x n matrices take n^3 steps. */
+enum { DEAR_CLASS = 4000 };
+
+static void warn_of_cost(limn_context *ctx, const hull_model *m, size_t largest,
+                         const char *method) {
+    if (m->options.kernel_space && !m->options.neighbors && largest > DEAR_CLASS)
+        lm_warn(ctx,
+                "%s: a class has %zu rows, and a kernel takes %.1f GB and a time that grows with "
+                "their cube; --subsample or -p neighbors=N make it fast",
+                method, largest, (double)largest * (double)largest * 1.6e-8);
 }
 
 /* ---- gamma ---- */
@@ -250,11 +269,12 @@ static limn_status train_global(limn_context *ctx, const lm_train_set *set,
     hull_fit *fits = lm_alloc_zero(&ctx->mem, set->classes, sizeof *fits);
     if (!fits)
         return lm_fail_memory(ctx);
+    warn_of_cost(ctx, m, largest_group(groups, set->classes), method);
     fitting f = {&space, groups,
                  hull_most_dim(&options, set->d, largest_group(groups, set->classes)), fits};
     limn_status status = lm_work(ctx, "fitting", set->classes, fit_class, &f);
     if (status == LIMN_OK)
-        status = hull_choose(ctx, set, &space, fits, &options, m);
+        status = hull_choose(ctx, &space, set->classes, fits, &options, m);
     m->options = options;
     if (status == LIMN_OK)
         status = check_full(ctx, m, fits, method);
@@ -268,17 +288,34 @@ static limn_status train_global(limn_context *ctx, const lm_train_set *set,
     return status == LIMN_OK ? hull_prepare(ctx, m) : status;
 }
 
+/* No value of two rows is above that of the longest with itself. */
+static limn_status check_kernel(limn_context *ctx, const lm_train_set *set, const hull_options *o) {
+    double most = 0;
+    if (o->kernel.type != LM_POLYNOMIAL)
+        return LIMN_OK;
+    for (size_t i = 0; i < set->n; i++) {
+        double square = 0;
+        for (size_t j = 0; j < set->d; j++)
+            square += (double)set->x[i * set->d + j] * (double)set->x[i * set->d + j];
+        most = fmax(most, square);
+    }
+    most = pow(o->kernel.gamma * most + fabs(o->kernel.coef0), o->kernel.degree);
+    return most < HULL_KERNEL_MOST ? LIMN_OK : hull_refuse_kernel(ctx);
+}
+
 static limn_status train_local(limn_context *ctx, const lm_train_set *set,
                                const hull_groups *groups, hull_model *m) {
     count_samples(m, groups);
-    limn_status status = hull_take_parts(ctx, m);
+    limn_status status = check_kernel(ctx, set, &m->options);
+    if (status == LIMN_OK)
+        status = hull_take_parts(ctx, m);
     if (status == LIMN_OK)
         status = hull_pack_samples(ctx, set, groups, m);
     if (status == LIMN_OK)
         status = hull_prepare(ctx, m);
     if (status == LIMN_OK)
         status = check_full_local(ctx, m);
-    return status == LIMN_OK ? hull_choose_local(ctx, set, m) : status;
+    return status == LIMN_OK ? hull_choose_local(ctx, m) : status;
 }
 
 limn_status hull_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
@@ -342,5 +379,6 @@ void hull_destroy(const limn_allocator *mem, void *opaque) {
     lm_free(mem, m->flat.mean_norm);
     lm_free(mem, m->near);
     lm_free(mem, m->square);
+    lm_free(mem, m->noise);
     lm_free(mem, m);
 }
