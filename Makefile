@@ -38,6 +38,7 @@ bench:
 
 docs: build
 	@$(PYTHON) scripts/docs.py $(BUILD)/limn
+	@$(PYTHON) scripts/hulls_picture.py $(BUILD)/limn
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

@@ -2,9 +2,9 @@
 """Runs the benchmarks one after the other and writes what they print to bench/results/.
 
 Nothing else should run on the machine. Names as arguments choose among them: kernels scan knn svm
-vpc bforest parse open. The optional real data sets are looked for in LIMN_DATA; without them random
-data of the same shape is used, or (bforest) they are left out. The first run of svm trains its
-machines, which takes some minutes.
+vpc hulls bforest parse open. The optional real data sets are looked for in LIMN_DATA; without them
+random data of the same shape is used (hulls, bforest: what needs them is left out). The first run
+of svm trains its machines, which takes some minutes.
 """
 import os
 import platform
@@ -67,7 +67,7 @@ def big_model(folder):
 
 
 def main():
-    wanted = sys.argv[1:] or ["kernels", "scan", "knn", "svm", "vpc", "bforest", "parse", "open"]
+    wanted = sys.argv[1:] or ["kernels", "scan", "knn", "svm", "vpc", "hulls", "bforest", "parse", "open"]
     os.makedirs(RESULTS, exist_ok=True)
     if not os.path.exists(os.path.join(BUILD, "build.ninja")):
         subprocess.run(["meson", "setup", BUILD, "--buildtype=release"], cwd=ROOT, check=True)
@@ -88,6 +88,9 @@ def main():
     if "vpc" in wanted:
         record("vpc", [([python, "bench/peers/vpc.py", "--limn", os.path.join(BUILD, "limn")],
                         {})])
+    if "hulls" in wanted:
+        record("hulls", [([python, "bench/papers/hulls.py", "--limn", os.path.join(BUILD, "limn")],
+                          {})])
     if "bforest" in wanted:
         record("bforest", [([python, "bench/papers/bforest.py", "--limn",
                              os.path.join(BUILD, "limn")], {})])

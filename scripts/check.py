@@ -10,6 +10,7 @@
 --long runs what takes more than 20 s: fuzzing, exhaustive ranges, a hundred kills.
 """
 import argparse
+import concurrent.futures
 import glob
 import os
 import re
@@ -82,6 +83,12 @@ def cmocka(program, env=None):
         f"{f', {skipped} skipped' if skipped else ''} ({time.time() - start:.1f} s)")
 
 
+def all_cmocka(programs_, env=None):
+    """Several test programs at once, as many as there are cores."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        list(pool.map(lambda program: cmocka(program, env), programs_))
+
+
 def programs(folder, pattern="test_*"):
     return sorted(p for p in glob.glob(os.path.join(folder, "tests", pattern))
                   if os.access(p, os.X_OK) and os.path.isfile(p))
@@ -127,7 +134,8 @@ def neon():
     common = [compiler, "-std=c11", "-D_GNU_SOURCE", "-O3", "-ffp-contract=fast",
               "-fno-trapping-math", "-fno-math-errno", "-DLM_HAVE_NEON=1", "-DLM_ISA=neon",
               "-DCHECK_NUM_MAIN", "-Iinclude", "-Isrc", "-Itests/unit", "-static"]
-    sources = ["src/num/simd/body.c", "src/num/simd/expand.c", "src/num/simd/tree.c",
+    sources = ["src/num/simd/body.c", "src/num/simd/dense.c", "src/num/simd/expand.c",
+               "src/num/simd/tree.c",
                "src/num/simd/wide.c",
                "src/num/simd/dispatch.c",
                "src/num/pack.c", "src/num/expand.c",
@@ -150,16 +158,14 @@ def check():
                                    "-Db_sanitize=thread"])
     if gcc:
         say("unit and contract tests")
-        for program in programs(gcc):
-            cmocka(program)
+        all_cmocka(programs(gcc))
     if asan:
         say("the same under AddressSanitizer and UBSan")
-        for program in programs(asan):
-            cmocka(program, ASAN)
+        all_cmocka(programs(asan), ASAN)
         replay(asan)
     if tsan:
         say("concurrent prediction under ThreadSanitizer")
-        for name in ("test_concurrent", "test_parallel"):
+        for name in ("test_concurrent", "test_parallel", "test_work"):
             cmocka(os.path.join(tsan, "tests", name), {"TSAN_OPTIONS": "halt_on_error=1"})
     if gcc:
         env = {"LIMN_BIN": os.path.join(gcc, "limn"), "LIMN_BUILD": gcc}

@@ -4,6 +4,8 @@
   <!-- params: NAME --> ... <!-- end -->   parameters of a method or generator (limn help NAME --as markdown)
   <!-- commands --> ... <!-- end -->       all verbs with their options (limn help --as markdown)
 
+The table of every method stands once in docs/methods, on a page of its own or on one that describes several methods.
+
 --check writes nothing, prints what would change and exits with 1 when that is anything.
 """
 import argparse
@@ -27,26 +29,51 @@ def ask(limn, *words):
     return done.stdout
 
 
-def filled(text, limn):
-    """text with every marked part as the program says it."""
+def pages(pattern):
+    """The text of each page below docs/ that the pattern names, by its path in the repository."""
+    for path in sorted(glob.glob(os.path.join(ROOT, "docs", pattern), recursive=True)):
+        with open(path, encoding="utf-8") as file:
+            yield os.path.relpath(path, ROOT), file.read()
+
+
+def tables():
+    """The pages of docs/methods on which the table of each method stands, as often as it does."""
+    places = {}
+    for page, text in pages("methods/*.md"):
+        for block in BLOCK.finditer(text):
+            if block["name"]:
+                places.setdefault(block["name"], []).append(page)
+    return places
+
+
+def filled(text, limn, places):
+    """text with every marked part as the program says it; links to methods go where their tables are."""
+
+    def link(match):
+        page = places.get(match[1], [f"docs/methods/{match[1]}.md"])[0]
+        return f"(methods/{os.path.basename(page)})"
 
     def fill(block):
         name = [block["name"]] if block["name"] else []
-        return block[1] + ask(limn, "help", *name, "--as", "markdown") + block[3]
+        said = ask(limn, "help", *name, "--as", "markdown")
+        return block[1] + re.sub(r"\(methods/([\w-]+)\.md\)", link, said) + block[3]
 
     return BLOCK.sub(fill, text)
 
 
-def unmarked(limn):
-    """The methods whose page lacks the table, and the page of commands when it lacks its part."""
-    wanted = {f"docs/methods/{method['name']}.md": f"<!-- params: {method['name']} -->"
-              for method in json.loads(ask(limn, "methods", "--json"))["methods"]}
-    wanted["docs/commands.md"] = "<!-- commands -->"
-    for page, marker in wanted.items():
-        path = os.path.join(ROOT, page)
-        text = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
-        if not any(block[1] == marker + "\n" for block in BLOCK.finditer(text)):
-            yield f"{page}: {marker} ... <!-- end --> is missing"
+def misplaced(limn, places):
+    """The methods whose table does not stand once in docs/methods (one page may describe several
+    methods), and the page of commands when it lacks its part."""
+    for method in json.loads(ask(limn, "methods", "--json"))["methods"]:
+        name, found = method["name"], places.get(method["name"], [])
+        marker = f"<!-- params: {name} --> ... <!-- end -->"
+        if not found:
+            yield f"docs/methods: no page has the parameters of {name}: {marker} is missing"
+        elif len(found) > 1:
+            yield f"{', '.join(found)}: {marker} stands {len(found)} times, once is enough"
+    if not any(block[1] == "<!-- commands -->\n" for _, text in pages("commands.md")
+               for block in BLOCK.finditer(text)):
+        yield "docs/commands.md: <!-- commands --> ... <!-- end --> is missing"
 
 
 def main():
@@ -56,18 +83,17 @@ def main():
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     limn = os.path.abspath(args.limn)
-    wrong = list(unmarked(limn))
-    for path in sorted(glob.glob(os.path.join(ROOT, "docs", "**", "*.md"), recursive=True)):
-        with open(path, encoding="utf-8") as file:
-            old = file.read()
-        new, page = filled(old, limn), os.path.relpath(path, ROOT)
+    places = tables()
+    wrong = list(misplaced(limn, places))
+    for page, old in pages("**/*.md"):
+        new = filled(old, limn, places)
         if new == old:
             continue
         if args.check:
             wrong.append("".join(difflib.unified_diff(old.splitlines(True), new.splitlines(True),
                                                       page, page + " (make docs)")))
         else:
-            with open(path, "w", encoding="utf-8") as file:
+            with open(os.path.join(ROOT, page), "w", encoding="utf-8") as file:
                 file.write(new)
             print("wrote", page)
     print("\n".join(wrong), end="\n" if wrong else "")

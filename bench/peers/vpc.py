@@ -17,9 +17,7 @@ import argparse
 import ctypes as c
 import gzip
 import io
-import json
 import os
-import subprocess
 import tempfile
 import time
 import warnings
@@ -34,6 +32,8 @@ from sklearn.datasets import load_svmlight_file  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 from sklearn.model_selection import StratifiedKFold  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier  # noqa: E402
+
+from limn_command import Command  # noqa: E402
 
 DATA = os.environ.get("LIMN_DATA", os.path.join("..", "shared", "data"))
 SEEDS = range(1, 6)
@@ -96,38 +96,6 @@ def arrays(train, test):
     low, width = x.min(axis=0), np.ptp(x, axis=0)
     width[width == 0] = 1
     return [np.ascontiguousarray((part - low) / width, np.float32) for part in (x, t)] + [y, u]
-
-
-# ---- limn ----
-
-
-class Limn:
-    """Trains and evaluates in a folder of its own."""
-
-    def __init__(self, program, folder):
-        self.program, self.folder = program, folder
-        self.model = self.path("model.limn")
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def run(self, *words, before=()):
-        done = subprocess.run([*before, self.program, *words], text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE)
-        if done.returncode:
-            raise RuntimeError(done.stderr.strip() or f"{words[0]} failed")
-        return done
-
-    def train(self, data, seed=1, method="vpc", params=(), before=()):
-        params = [word for param in params for word in ("-p", param)]
-        return self.run("train", data, "-m", method, *params, "--scale", "minmax", "--seed",
-                        str(seed), "-o", self.model, "--json", before=before)
-
-    def eval(self, data, *more):
-        return json.loads(self.run("eval", self.model, data, "--json", *more).stdout)
-
-    def stats(self):
-        return json.loads(self.run("info", self.model, "--json").stdout)["stats"]
 
 
 # ---- peers: from rows to labels, a call for one row or for all ----
@@ -308,12 +276,6 @@ def splits(limn, sections):
 # ---- skin ----
 
 
-def training_cost(limn, data):
-    """The summary of a training and the peak memory of its process."""
-    done = limn.train(data, before=["/usr/bin/time", "-f", "%M"])
-    return json.loads(done.stdout), int(done.stderr.split()[-1]) * 1024 / 1e6
-
-
 def known(train, test):
     """The share of the test rows that are in the training part too, in percent."""
     seen = set(train)
@@ -325,8 +287,8 @@ def skin(limn):
     cut = len(lines) * 2 // 3
     train, test = write(limn.path("train.svm"), lines[:cut]), write(limn.path("test.svm"),
                                                                     lines[cut:])
-    _, idle = training_cost(limn, write(limn.path("few.svm"), lines[:100]))
-    summary, peak = training_cost(limn, train)
+    _, idle = limn.training_cost(write(limn.path("few.svm"), lines[:100]))
+    summary, peak = limn.training_cost(train)
     seen = limn.eval(test)
     print(f"\n{title}: {cut} rows of 3 features, {len(lines) - cut} test rows, vpc;"
           f" {known(lines[:cut], lines[cut:]):.0f} % of the test rows are also training rows")
@@ -452,7 +414,7 @@ def main():
     warnings.filterwarnings("ignore", category=FutureWarning)
     faiss.omp_set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
-        limn = Limn(os.path.abspath(options.limn), folder)
+        limn = Command(os.path.abspath(options.limn), folder, "minmax")
         if {"peers", "stop"} & set(sections):
             splits(limn, sections)
         for name, section in (("skin", skin), ("growth", growth), ("folds", folds)):

@@ -1,4 +1,4 @@
-/* quickselect.h: the k-th smallest of many floats, without sorting them. */
+/* quickselect.h: the k-th smallest of many numbers, without sorting them. */
 #ifndef LIMN_BASE_QUICKSELECT_H
 #define LIMN_BASE_QUICKSELECT_H
 
@@ -7,5 +7,6 @@
 /* Brings the k-th smallest (from 0) of v[0..n) to place k, none larger in front of it, none smaller
  * behind it. Pivots are drawn from rng, so that no order is a trap. No NaN; k < n. */
 void lm_select_kth(lm_rng *rng, float *v, size_t n, size_t k);
+void lm_select_kth_double(lm_rng *rng, double *v, size_t n, size_t k);
 
 #endif

@@ -43,16 +43,73 @@ static bool factor(double *a, size_t d) {
     return LAPACKE_dpocon(LAPACK_ROW_MAJOR, 'L', n, a, n, norm, &rcond) == 0 && rcond > 1e-12;
 }
 
+static limn_status fail_eigen(limn_context *ctx, size_t d) {
+    return lm_fail(ctx, LIMN_E_DATA,
+                   "the eigenvalues of a %zu x %zu matrix were not found; scale the features", d,
+                   d);
+}
+
 limn_status lm_eigen(limn_context *ctx, double *a, size_t d, double *lambda) {
     lapack_int n = (lapack_int)d;
     lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', n, a, n, lambda);
     if (info == LAPACK_WORK_MEMORY_ERROR)
         return lm_fail_memory(ctx);
-    if (info != 0)
-        return lm_fail(ctx, LIMN_E_DATA,
-                       "the eigenvalues of a %zu x %zu matrix were not found; scale the features",
-                       d, d);
-    return LIMN_OK;
+    return info == 0 ? LIMN_OK : fail_eigen(ctx, d);
+}
+
+/* The eigenvalues from last to first, and the rows of a with them. */
+static void reverse(double *a, size_t d, size_t count, double *lambda) {
+    for (size_t i = 0; i < count / 2; i++) {
+        size_t j = count - 1 - i;
+        double held = lambda[i];
+        lambda[i] = lambda[j];
+        lambda[j] = held;
+        cblas_dswap((int)d, a + i * d, 1, a + j * d, 1);
+    }
+}
+
+/* A few eigenvectors cost a fraction of all of them. */
+static limn_status eigen_some(limn_context *ctx, double *a, size_t d, size_t count,
+                              double *lambda) {
+    lapack_int n = (lapack_int)d, found = 0;
+    size_t cells;
+    double *z = lm_mul(d, count, &cells) ? lm_alloc(&ctx->mem, cells, sizeof *z) : NULL;
+    double *all = lm_alloc(&ctx->mem, d, sizeof *all);
+    lapack_int *support = lm_alloc(&ctx->mem, 2 * count, sizeof *support);
+    lapack_int info = LAPACK_WORK_MEMORY_ERROR;
+    if (z && all && support)
+        info = LAPACKE_dsyevr(LAPACK_COL_MAJOR, 'V', 'I', 'U', n, a, n, 0, 0,
+                              n - (lapack_int)count + 1, n, 0, &found, all, z, n, support);
+    if (info == 0 && (size_t)found == count) {
+        memcpy(lambda, all, count * sizeof *lambda);
+        memcpy(a, z, cells * sizeof *a);
+    }
+    lm_free(&ctx->mem, z);
+    lm_free(&ctx->mem, all);
+    lm_free(&ctx->mem, support);
+    if (info == LAPACK_WORK_MEMORY_ERROR)
+        return lm_fail_memory(ctx);
+    return info == 0 && (size_t)found == count ? LIMN_OK : fail_eigen(ctx, d);
+}
+
+limn_status lm_eigen_top(limn_context *ctx, double *a, size_t d, size_t count, double *lambda) {
+    limn_status status = LIMN_OK;
+    if (count == 0)
+        return LIMN_OK;
+    if (count <= d / 4) {
+        status = eigen_some(ctx, a, d, count, lambda);
+        if (status == LIMN_OK)
+            reverse(a, d, count, lambda);
+        return status;
+    }
+    double *all = lm_alloc(&ctx->mem, d, sizeof *all);
+    status = all ? lm_eigen(ctx, a, d, all) : lm_fail_memory(ctx);
+    if (status == LIMN_OK) {
+        reverse(a, d, d, all);
+        memcpy(lambda, all, count * sizeof *lambda);
+    }
+    lm_free(&ctx->mem, all);
+    return status;
 }
 
 limn_status lm_singular(limn_context *ctx, double *a, size_t n, size_t d, double *values,

@@ -31,6 +31,9 @@ limn_status lm_unit_directions(limn_context *ctx, double *a, size_t d, double *x
 /* lambda (ascending, d) and the eigenvectors as the rows of a (d x d, symmetric, both triangles).
  */
 limn_status lm_eigen(limn_context *ctx, double *a, size_t d, double *lambda);
+/* The `count` largest eigenvalues of a (d x d, symmetric, both triangles), descending, and their
+ * eigenvectors as the first rows of a. */
+limn_status lm_eigen_top(limn_context *ctx, double *a, size_t d, size_t count, double *lambda);
 /* The singular values (descending, k = min(n, d)) of the n x d matrix a, which is destroyed, its
  * right vectors as the rows of right (k x d) and its left ones as the columns of left (n x k). */
 limn_status lm_singular(limn_context *ctx, double *a, size_t n, size_t d, double *values,

@@ -23,10 +23,12 @@ static void answer(limn_context *ctx, const limn_model *model) {
         x[i] = (float)(i % 7) - 3;
     if (limn_predict(p, x, 5, classes) == LIMN_OK)
         for (int i = 0; i < 5; i++)
-            if (classes[i] < 0 || (size_t)classes[i] >= k)
-                abort();
+            if (classes[i] < -1 || (classes[i] >= 0 && (size_t)classes[i] >= k))
+                abort(); /* -1: unknown */
     (void)limn_predict_proba(p, x, 5, proba);
     (void)limn_predict_values(p, x, 5, proba);
+    if (model->method->scores && model->method->score_count(model->body) <= k + 3)
+        (void)limn_predict_scores(p, x, 5, proba);
     (void)limn_search(p, x, 5, 3, rows, proba);
     limn_predictor_free(p);
     free(x);

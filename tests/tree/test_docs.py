@@ -43,6 +43,15 @@ def test_there_are_examples():
     assert blocks("README.md") and blocks("docs/methods/knn.md")
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_links_of_the_page_lead_somewhere(page):
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+        links = re.findall(r"\]\(([^()\s#]+)(?:#[^()\s]*)?\)", file.read())
+    lost = [link for link in links if "://" not in link
+            and not os.path.exists(os.path.join(ROOT, os.path.dirname(page), link))]
+    assert not lost
+
+
 def docs(root, *options):
     return subprocess.run([sys.executable, os.path.join(root, "scripts", "docs.py"), BINARY,
                            *options], text=True, capture_output=True)
@@ -53,23 +62,55 @@ def test_generated_parts_are_what_the_program_says():
     assert done.returncode == 0, done.stdout + done.stderr + "\nmake docs writes them"
 
 
-def test_a_stale_part_is_found_and_written_anew(tmp_path):
+@pytest.fixture(name="copy")
+def fixture_copy(tmp_path):
+    """A copy of what docs.py reads and writes."""
     for folder in ("docs", "scripts"):
         shutil.copytree(os.path.join(ROOT, folder), tmp_path / folder)
-    page = tmp_path / "docs" / "methods" / "knn.md"
+    return tmp_path
+
+
+def test_a_stale_part_is_found_and_written_anew(copy):
+    page = copy / "docs" / "methods" / "knn.md"
     fresh = page.read_text()
     stale = fresh.replace("| `k` | 5 |", "| `k` | 6 |")
     page.write_text(stale)
-    done = docs(tmp_path, "--check")
+    done = docs(copy, "--check")
     assert done.returncode == 1 and "\n-| `k` | 6 |" in done.stdout
     assert page.read_text() == stale != fresh
-    assert docs(tmp_path).returncode == 0
+    assert docs(copy).returncode == 0
     assert page.read_text() == fresh
 
 
-def test_a_method_without_its_table_is_found(tmp_path):
-    for folder in ("docs", "scripts"):
-        shutil.copytree(os.path.join(ROOT, folder), tmp_path / folder)
-    (tmp_path / "docs" / "methods" / "lda.md").write_text("# lda\n")
-    done = docs(tmp_path, "--check")
-    assert done.returncode == 1 and "docs/methods/lda.md: <!-- params: lda -->" in done.stdout
+def test_a_method_without_its_table_is_found(copy):
+    (copy / "docs" / "methods" / "lda.md").write_text("# lda\n")
+    done = docs(copy, "--check")
+    assert done.returncode == 1
+    assert done.stdout == ("docs/methods: no page has the parameters of lda: "
+                           "<!-- params: lda --> ... <!-- end --> is missing\n")
+
+
+def test_a_table_may_stand_on_any_page_of_the_methods(copy):
+    methods = copy / "docs" / "methods"
+    (methods / "discriminants.md").write_text((methods / "lda.md").read_text())
+    (methods / "lda.md").unlink()
+    done = docs(copy, "--check")
+    assert done.returncode == 1 and "(methods/discriminants.md)" in done.stdout  # the list of methods
+    assert docs(copy).returncode == 0
+    assert "[`lda`](methods/discriminants.md)" in (copy / "docs" / "commands.md").read_text()
+    assert docs(copy, "--check").returncode == 0
+
+
+def test_a_table_that_stands_twice_is_found(copy):
+    methods = copy / "docs" / "methods"
+    (methods / "discriminants.md").write_text((methods / "lda.md").read_text())
+    done = docs(copy, "--check")
+    assert done.returncode == 1
+    assert ("docs/methods/discriminants.md, docs/methods/lda.md: <!-- params: lda --> ... <!-- end --> "
+            "stands 2 times, once is enough\n") in done.stdout
+
+
+def test_the_page_of_commands_must_have_its_part(copy):
+    (copy / "docs" / "commands.md").write_text("# Commands\n")
+    done = docs(copy, "--check")
+    assert done.returncode == 1 and "docs/commands.md: <!-- commands -->" in done.stdout

@@ -1,34 +1,28 @@
 /* knn.h: k nearest neighbours by an exact scan: the honest floor, and the tests' reference.
  *
  * Answers are exact: the k rows with the smallest distances in double precision, ties to the lower
- * row, whatever the instruction set and however many queries come at once. A float scan of the
- * packed set proposes candidates inside a proven error bound; candidates are measured again in
- * double. See query.c. */
+ * row, whatever the instruction set and however many queries come at once. See num/nearest.h. */
 #ifndef LIMN_METHODS_KNN_H
 #define LIMN_METHODS_KNN_H
 
 #include "method.h"
-#include "num/pack.h"
+#include "num/nearest.h"
 
 enum { KNN_FILE_VERSION = 1 };
 
-/* In the order of the choices in the parameter table. */
-typedef enum knn_metric { KNN_L2, KNN_L1, KNN_COSINE } knn_metric;
+/* In the order of the choices in the parameter table, as lm_nearest_metric is. */
 typedef enum knn_weights { KNN_UNIFORM, KNN_DISTANCE } knn_weights;
 
 typedef struct knn_model {
     limn_task task;
     size_t classes;
-    size_t k; /* at most pack.n */
-    knn_metric metric;
+    size_t k; /* at most set.pack.n */
     knn_weights weights;
-    lm_pack pack;
-    const float *norms;        /* squared norms of the rows; NULL for l1 */
-    const int32_t *label;      /* classify */
-    const double *target;      /* regress */
-    const double *weight;      /* of each row's vote; NULL: all 1 */
-    double min_norm, max_norm; /* smallest non-zero and largest of norms */
-    bool owned;                /* false: the arrays belong to a mapped file */
+    lm_nearest_set set;   /* norms NULL for l1 */
+    const int32_t *label; /* classify */
+    const double *target; /* regress */
+    const double *weight; /* of each row's vote; NULL: all 1 */
+    bool owned;           /* false: the arrays belong to a mapped file */
 } knn_model;
 
 /* Sets what follows from the parameters and from norms. */

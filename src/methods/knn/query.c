@@ -1,417 +1,56 @@
-/* query.c: exact neighbours from an inexact scan.
- *
- * A float scan of the packed set gives a value a_i for each row, whose distance from the true key
- * t_i (squared l2, l1 or cosine distance) is bounded. Rows with a_i <= bound become candidates,
- * each with an upper bound u_i of its key. The k smallest u are kept in a heap: the largest of them
- * bounds the k-th true key from above, and bound is the largest value that a row with such a key
- * could have. What leaves the heap waits behind it while it is inside the bound. What is left at
- * the end, mostly k rows and their near-ties, is measured again in double and ordered by (t, row).
- * So the answer is the exact one: bound never excludes a row that belongs to it. Where near-ties
- * fill the buffer they are measured at once.
- *
- *   direct form    sum of differences: a = t (1 + e), |e| <= (d + 2) u, u = 2^-24; the code takes
- *                  (d + 4) u, which covers the rounding of the bound too
- *   expanded form  |b|^2 - 2 x.b (many queries at once, one multiply-add a feature):
- *                  |a + |x|^2 - t| <= (d + 8) u (|x| + |b|)^2
- *   cosine         |a - t| <= (2 d + 16) u
- *
- * Where values are so large or so small that these bounds fail (norms near the ends of float's
- * range) the direct form is used, and for cosine every row is a candidate. A query whose bound is
- * too loose to exclude much (features with a large common offset) changes to the direct form. */
-#include "base/heap.h"
+/* query.c: votes, probabilities, means and searches from the exact neighbours that num/nearest
+ * finds. */
 #include "methods/knn/knn.h"
 
-#include <float.h>
 #include <math.h>
 
-#define UNIT 0x1p-24
-
-enum {
-    SINGLE_PANELS = 64,    /* panels scanned between two looks at the candidates, one query */
-    BATCH_FLOATS = 1 << 15 /* results of a block of queries that are looked at together */
-};
-
-typedef struct search {
-    const knn_model *model;
-    const float *x;
-    double x_norm; /* squared */
-    size_t k, capacity;
-    size_t count;     /* candidates */
-    size_t settled;   /* rows measured in double before the end */
-    double error;     /* of a value: absolute in the expanded form and cosine, else relative */
-    lm_ranked *items; /* keys are upper bounds of the true ones */
-    float bound;
-    bool expanded; /* values come from the expanded form */
-    bool blind;    /* values mean nothing: every row is a candidate */
-} search;
-
-typedef struct layout {
-    search *searches;
-    lm_ranked *items;
-    float *values;
-    uint32_t *index;
-    double *votes;
-    size_t capacity; /* candidates a query */
-} layout;
-
-/* ---- scratch ---- */
-
-static size_t candidate_capacity(size_t k) {
-    return 2 * k + 32;
-}
-
-static bool take(size_t *offset, size_t count, size_t size, size_t *at) {
-    size_t bytes;
-    *at = *offset;
-    return lm_mul(count, size, &bytes) && lm_add(bytes, 63, &bytes) &&
-           lm_add(*offset, bytes / 64 * 64, offset);
-}
-
-/* Queries whose candidates share the scratch: all of a batch, unless k is large. */
-enum { MOST_CANDIDATES = 1 << 18 };
-
-static size_t group_size(size_t k) {
-    size_t group = MOST_CANDIDATES / candidate_capacity(k);
-    return group ? group : 1;
-}
-
-/* The candidates of a group: grows with rows and with k, so that scratch for the largest k and the
- * most rows serves all others. */
-static bool group_candidates(size_t rows, size_t k, size_t *count) {
-    size_t capacity = candidate_capacity(k);
-    size_t most = capacity > MOST_CANDIDATES ? capacity : MOST_CANDIDATES;
-    if (!lm_mul(rows, capacity, count))
+/* The scratch: the votes of the classes, then that of the search. */
+static bool votes_bytes(const knn_model *model, size_t *bytes) {
+    if (!lm_mul(model->classes, sizeof(double), bytes) || !lm_add(*bytes, 63, bytes))
         return false;
-    *count = *count < most ? *count : most;
-    return true;
-}
-
-/* Places everything behind base (which may be NULL: then only the size counts). */
-static bool place(const knn_model *model, size_t rows, size_t k, unsigned char *base, layout *out,
-                  size_t *bytes) {
-    size_t offset = 0, at[5], items;
-    size_t values = BATCH_FLOATS + LM_BATCH * LM_PANEL;
-    if (!group_candidates(rows, k, &items) || !take(&offset, rows, sizeof(search), &at[0]) ||
-        !take(&offset, items, sizeof(lm_ranked), &at[1]) ||
-        !take(&offset, values, sizeof(float), &at[2]) ||
-        !take(&offset, values, sizeof(uint32_t), &at[3]) ||
-        !take(&offset, model->classes, sizeof(double), &at[4]))
-        return false;
-    *bytes = offset;
-    if (base)
-        *out = (layout){.searches = (void *)(base + at[0]),
-                        .items = (void *)(base + at[1]),
-                        .values = (void *)(base + at[2]),
-                        .index = (void *)(base + at[3]),
-                        .votes = (void *)(base + at[4]),
-                        .capacity = candidate_capacity(k)};
+    *bytes = *bytes / 64 * 64;
     return true;
 }
 
 bool knn_scratch_size(const void *model, size_t rows, size_t neighbors, size_t *bytes) {
     const knn_model *m = model;
-    size_t k = neighbors > m->k ? neighbors : m->k;
-    return place(m, rows, k < m->pack.n ? k : m->pack.n, NULL, NULL, bytes);
-}
-
-/* ---- exact keys ---- */
-
-static double exact_key(const search *s, size_t row) {
-    const lm_pack *pack = &s->model->pack;
-    const float *b = pack->data + (row / LM_PANEL) * pack->d * LM_PANEL + row % LM_PANEL;
-    double sum = 0, norm = 0;
-    switch (s->model->metric) {
-    case KNN_L2:
-        for (size_t j = 0; j < pack->d; j++) {
-            double difference = (double)s->x[j] - (double)b[j * LM_PANEL];
-            sum += difference * difference;
-        }
-        return sum;
-    case KNN_L1:
-        for (size_t j = 0; j < pack->d; j++)
-            sum += fabs((double)s->x[j] - (double)b[j * LM_PANEL]);
-        return sum;
-    case KNN_COSINE:
-        for (size_t j = 0; j < pack->d; j++) {
-            double value = b[j * LM_PANEL];
-            sum += (double)s->x[j] * value;
-            norm += value * value;
-        }
-        break;
-    }
-    if (norm == 0 || s->x_norm == 0)
-        return 1;
-    double distance = 1 - sum / sqrt(norm * s->x_norm); /* exactly 0 for equal rows */
-    return distance > 0 ? distance : 0;
-}
-
-static double distance_of(const knn_model *model, double key) {
-    return model->metric == KNN_L2 ? sqrt(key) : key;
-}
-
-/* ---- bounds ---- */
-
-/* A float that is not below value, without a library call. */
-static float round_up(double value) {
-    if (!(value < (double)FLT_MAX / 2))
-        return INFINITY;
-    float near = (float)value;
-    return near + fabsf(near) * 0x1p-22f + FLT_MIN;
-}
-
-static bool error_is_relative(const search *s) {
-    return !s->expanded && s->model->metric != KNN_COSINE;
-}
-
-static void set_error(search *s) {
-    double d = (double)s->model->pack.d;
-    if (s->model->metric == KNN_COSINE) {
-        s->error = (2 * d + 16) * UNIT;
-    } else if (s->expanded) {
-        double reach = sqrt(s->x_norm) + sqrt(s->model->max_norm);
-        s->error = (d + 8) * UNIT * reach * reach;
-    } else {
-        s->error = (d + 4) * UNIT;
-        s->blind = s->blind || s->error > 0.5;
-    }
-}
-
-/* Covers squares that underflow to nothing. */
-static double underflow(const search *s) {
-    return (double)s->model->pack.d * (double)FLT_MIN;
-}
-
-/* The largest value that the scan can give to a row whose true key is at most key. */
-static float bound_for(const search *s, double key) {
-    if (s->blind)
-        return INFINITY;
-    if (error_is_relative(s))
-        return round_up(key * (1 + s->error) + underflow(s));
-    return round_up(key - (s->expanded ? s->x_norm : 0) + s->error);
-}
-
-/* The largest true key that a row can have to which the scan gives that value. */
-static double key_below(const search *s, float value) {
-    if (s->blind)
-        return INFINITY;
-    if (error_is_relative(s))
-        return (double)value / (1 - s->error) + underflow(s);
-    return (double)value + (s->expanded ? s->x_norm : 0) + s->error;
-}
-
-static bool in_float_range(double norm) {
-    return norm == 0 || (norm > 1e-25 && norm < 1e35);
-}
-
-static void search_begin(search *s, const knn_model *model, const float *x, size_t k, bool batch,
-                         lm_ranked *items, size_t capacity) {
-    double norm = 0;
-    if (model->metric != KNN_L1)
-        for (size_t j = 0; j < model->pack.d; j++)
-            norm += (double)x[j] * (double)x[j];
-    bool safe = in_float_range(norm) && in_float_range(model->max_norm);
-    if (model->metric == KNN_COSINE)
-        safe = safe && in_float_range(model->min_norm);
-    *s = (search){.model = model,
-                  .x = x,
-                  .x_norm = norm,
-                  .k = k,
-                  .capacity = capacity,
-                  .items = items,
-                  .bound = INFINITY,
-                  .expanded = batch && safe && model->metric == KNN_L2,
-                  .blind = !safe && model->metric == KNN_COSINE};
-    set_error(s);
-}
-
-/* ---- candidates ---- */
-
-/* Measures all candidates in double and keeps the k best, in order. */
-static void settle(search *s) {
-    for (size_t i = 0; i < s->count; i++)
-        s->items[i].key = exact_key(s, (size_t)s->items[i].row);
-    size_t keep = s->count < s->k ? s->count : s->k;
-    lm_ranked_first(s->items, s->count, keep);
-    s->count = keep;
-}
-
-/* The same before the end of the scan: items become the heap again. */
-static void settle_early(search *s) {
-    s->settled += s->count;
-    settle(s);
-    lm_heap_make(s->items, s->k);
-    s->bound = bound_for(s, s->items[0].key);
-}
-
-/* Drops what waits behind the heap and is beyond the bound by now. */
-static void make_room(search *s) {
-    double limit = key_below(s, s->bound);
-    size_t keep = s->k;
-    for (size_t i = s->k; i < s->count; i++)
-        if (s->items[i].key <= limit)
-            s->items[keep++] = s->items[i];
-    s->count = keep;
-    if (keep > s->k + (s->capacity - s->k) / 2)
-        settle_early(s);
-}
-
-static void add(search *s, lm_ranked item) {
-    if (s->count >= s->k) {
-        if (s->count == s->capacity)
-            make_room(s);
-        lm_ranked last = s->items[0];
-        if (lm_ranked_before(item, last)) {
-            lm_heap_replace(s->items, s->k, item);
-            s->bound = bound_for(s, s->items[0].key);
-            item = last;
-        }
-    }
-    s->items[s->count++] = item;
-    if (s->count == s->k) {
-        lm_heap_make(s->items, s->k);
-        s->bound = bound_for(s, s->items[0].key);
-    }
-}
-
-/* Takes what is inside the bound among n rows from first on. */
-static void absorb_some(search *s, const float *values, size_t first, size_t n, uint32_t *index) {
-    const float *norms = s->expanded ? s->model->norms + first : NULL;
-    size_t found = s->blind ? n
-                   : norms  ? lm_below_expanded(values, norms, n, s->bound, index)
-                            : lm_below(values, n, s->bound, index);
-    for (size_t i = 0; i < found; i++) {
-        size_t place = s->blind ? i : index[i];
-        float value = s->blind ? 0 : norms ? norms[place] - 2 * values[place] : values[place];
-        if (value <= s->bound) /* which may have moved since */
-            add(s, (lm_ranked){key_below(s, value), first + place});
-    }
-}
-
-/* The first rows come a few at a time: there is no bound yet, and all of them are candidates. */
-static void absorb(search *s, const float *values, size_t first, size_t n, uint32_t *index) {
-    size_t few = s->k < LM_PANEL ? LM_PANEL : s->k;
-    for (; s->bound == INFINITY && n > few; first += few, values += few, n -= few)
-        absorb_some(s, values, first, few, index);
-    absorb_some(s, values, first, n, index);
-}
-
-/* ---- scans ---- */
-
-static lm_metric scan_metric(const knn_model *model) {
-    return model->metric == KNN_L2 ? LM_L2 : model->metric == KNN_L1 ? LM_L1 : LM_DOT;
-}
-
-static size_t rows_in(const lm_pack *pack, size_t first_panel, size_t panels) {
-    size_t first = first_panel * LM_PANEL, rows = panels * LM_PANEL;
-    return pack->n - first < rows ? pack->n - first : rows;
-}
-
-/* The panels first .. first+count-1 for one query, in the direct form. */
-static void scan_direct(search *s, size_t first, size_t count, float *values, uint32_t *index) {
-    const knn_model *model = s->model;
-    size_t row = first * LM_PANEL, n = rows_in(&model->pack, first, count);
-    if (!s->blind)
-        lm_pack_query(&model->pack, scan_metric(model), first, count, s->x, values);
-    if (!s->blind && model->metric == KNN_COSINE)
-        lm_cosine(values, n, model->norms + row, (float)s->x_norm);
-    absorb(s, values, row, n, index);
-}
-
-static void scan_one(search *s, float *values, uint32_t *index) {
-    const lm_pack *pack = &s->model->pack;
-    for (size_t first = 0; first < pack->panels; first += SINGLE_PANELS) {
-        size_t left = pack->panels - first;
-        scan_direct(s, first, left < SINGLE_PANELS ? left : SINGLE_PANELS, values, index);
-    }
-    settle(s);
-}
-
-/* Back to the direct form when the expanded one excludes too little. Settling first: the old upper
- * bounds mean nothing to the new error. */
-static void watch(search *s) {
-    if (s->expanded && s->settled > 8 * s->capacity) {
-        s->expanded = false;
-        set_error(s);
-        settle_early(s);
-    }
-}
-
-/* One query's row of a block of results. */
-static void absorb_block_row(search *s, float *values, size_t first, size_t count,
-                             uint32_t *index) {
-    const knn_model *model = s->model;
-    size_t row = first * LM_PANEL, n = rows_in(&model->pack, first, count);
-    if (model->metric == KNN_L2 && !s->expanded) {
-        scan_direct(s, first, count, values, index);
-        return;
-    }
-    if (model->metric == KNN_COSINE && !s->blind)
-        lm_cosine(values, n, model->norms + row, (float)s->x_norm);
-    absorb(s, values, row, n, index);
-    watch(s);
-}
-
-static void scan_many(layout *l, const knn_model *model, const float *x, size_t n) {
-    const lm_pack *pack = &model->pack;
-    lm_metric metric = model->metric == KNN_L1 ? LM_L1 : LM_DOT;
-    size_t panels = BATCH_FLOATS / (n * LM_PANEL);
-    panels = panels ? panels : 1;
-    for (size_t first = 0; first < pack->panels; first += panels) {
-        size_t left = pack->panels - first, count = left < panels ? left : panels;
-        size_t stride = count * LM_PANEL;
-        lm_pack_block(pack, metric, first, count, x, pack->d, n, l->values, stride);
-        for (size_t q = 0; q < n; q++)
-            absorb_block_row(&l->searches[q], l->values + q * stride, first, count, l->index);
-    }
-    for (size_t q = 0; q < n; q++)
-        settle(&l->searches[q]);
-}
-
-/* Below this many queries at once the direct form is as fast. */
-enum { BATCH_FROM = 4 };
-
-/* After this, searches[q].items holds the count best rows of query q in order. */
-static void find(const knn_model *model, const float *x, size_t n, size_t k, layout *l) {
-    bool batch = n >= BATCH_FROM;
-    for (size_t q = 0; q < n; q++)
-        search_begin(&l->searches[q], model, x + q * model->pack.d, k, batch,
-                     l->items + q * l->capacity, l->capacity);
-    if (batch)
-        scan_many(l, model, x, n);
-    else
-        for (size_t q = 0; q < n; q++)
-            scan_one(&l->searches[q], l->values, l->index);
+    size_t k = neighbors > m->k ? neighbors : m->k, votes;
+    k = k < m->set.pack.n ? k : m->set.pack.n;
+    return votes_bytes(m, &votes) && lm_nearest_scratch(rows, k, bytes) &&
+           lm_add(*bytes, votes, bytes);
 }
 
 /* Searches for as many of the n queries as the scratch holds at once; returns their number. */
 static size_t begin(const knn_model *model, const float *x, size_t n, size_t k, void *scratch,
-                    layout *l) {
-    size_t bytes, group = group_size(k);
-    n = n < group ? n : group;
-    place(model, n, k, scratch, l, &bytes);
-    find(model, x, n, k, l);
-    return n;
+                    const lm_nearest_found **found) {
+    size_t votes;
+    votes_bytes(model, &votes);
+    return lm_nearest_many(&model->set, x, n, k, (unsigned char *)scratch + votes, found);
+}
+
+static double distance_of(const knn_model *model, double key) {
+    return model->set.metric == LM_NEAREST_L2 ? sqrt(key) : key;
 }
 
 /* ---- answers ---- */
 
 /* The weight of neighbour i. Neighbours at distance 0 leave the others none. */
-static double weight_of(const knn_model *model, const search *s, size_t i) {
-    double own = model->weight ? model->weight[s->items[i].row] : 1;
+static double weight_of(const knn_model *model, const lm_nearest_found *near, size_t i) {
+    double own = model->weight ? model->weight[near->items[i].row] : 1;
     if (model->weights == KNN_UNIFORM)
         return own;
-    if (s->items[0].key == 0)
-        return s->items[i].key == 0 ? own : 0;
-    return own / distance_of(model, s->items[i].key);
+    if (near->items[0].key == 0)
+        return near->items[i].key == 0 ? own : 0;
+    return own / distance_of(model, near->items[i].key);
 }
 
-static double cast_votes(const knn_model *model, const search *s, double *votes) {
+static double cast_votes(const knn_model *model, const lm_nearest_found *near, double *votes) {
     double total = 0;
     for (size_t c = 0; c < model->classes; c++)
         votes[c] = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        double weight = weight_of(model, s, i);
-        votes[model->label[s->items[i].row]] += weight;
+    for (size_t i = 0; i < near->count; i++) {
+        double weight = weight_of(model, near, i);
+        votes[model->label[near->items[i].row]] += weight;
         total += weight;
     }
     return total;
@@ -419,14 +58,15 @@ static double cast_votes(const knn_model *model, const search *s, double *votes)
 
 void knn_predict(const void *opaque, const float *x, size_t n, int32_t *classes, void *scratch) {
     const knn_model *model = opaque;
-    layout l;
+    double *votes = scratch;
+    const lm_nearest_found *near;
     for (size_t done = 0, found; done < n; done += found) {
-        found = begin(model, x + done * model->pack.d, n - done, model->k, scratch, &l);
+        found = begin(model, x + done * model->set.pack.d, n - done, model->k, scratch, &near);
         for (size_t q = 0; q < found; q++) {
             size_t best = 0;
-            cast_votes(model, &l.searches[q], l.votes);
+            cast_votes(model, &near[q], votes);
             for (size_t c = 1; c < model->classes; c++)
-                if (l.votes[c] > l.votes[best])
+                if (votes[c] > votes[best])
                     best = c;
             classes[done + q] = (int32_t)best;
         }
@@ -435,12 +75,12 @@ void knn_predict(const void *opaque, const float *x, size_t n, int32_t *classes,
 
 void knn_proba(const void *opaque, const float *x, size_t n, double *proba, void *scratch) {
     const knn_model *model = opaque;
-    layout l;
+    const lm_nearest_found *near;
     for (size_t done = 0, found; done < n; done += found) {
-        found = begin(model, x + done * model->pack.d, n - done, model->k, scratch, &l);
+        found = begin(model, x + done * model->set.pack.d, n - done, model->k, scratch, &near);
         for (size_t q = 0; q < found; q++) {
             double *p = proba + (done + q) * model->classes;
-            double total = cast_votes(model, &l.searches[q], p);
+            double total = cast_votes(model, &near[q], p);
             for (size_t c = 0; c < model->classes; c++)
                 p[c] /= total;
         }
@@ -448,56 +88,55 @@ void knn_proba(const void *opaque, const float *x, size_t n, double *proba, void
 }
 
 /* The weighted mean of the neighbours' targets, which no sum of large ones can overflow. */
-static double mean_target(const knn_model *model, const search *s) {
+static double mean_target(const knn_model *model, const lm_nearest_found *near) {
     double mean = 0, total = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        double weight = weight_of(model, s, i);
+    for (size_t i = 0; i < near->count; i++) {
+        double weight = weight_of(model, near, i);
         total += weight;
         if (weight > 0)
-            mean += (model->target[s->items[i].row] / 2 - mean / 2) * (2 * weight / total);
+            mean += (model->target[near->items[i].row] / 2 - mean / 2) * (2 * weight / total);
     }
     return mean;
 }
 
 void knn_values(const void *opaque, const float *x, size_t n, double *values, void *scratch) {
     const knn_model *model = opaque;
-    layout l;
+    const lm_nearest_found *near;
     for (size_t done = 0, found; done < n; done += found) {
-        found = begin(model, x + done * model->pack.d, n - done, model->k, scratch, &l);
+        found = begin(model, x + done * model->set.pack.d, n - done, model->k, scratch, &near);
         for (size_t q = 0; q < found; q++)
-            values[done + q] = mean_target(model, &l.searches[q]);
+            values[done + q] = mean_target(model, &near[q]);
     }
 }
 
 void knn_search(const void *opaque, const float *x, size_t n, size_t k, int64_t *rows,
                 double *distances, void *scratch) {
     const knn_model *model = opaque;
-    size_t most = k < model->pack.n ? k : model->pack.n;
-    layout l;
+    const lm_nearest_found *near;
     for (size_t done = 0, found; done < n; done += found) {
-        found = begin(model, x + done * model->pack.d, n - done, most, scratch, &l);
+        found = begin(model, x + done * model->set.pack.d, n - done, k, scratch, &near);
         for (size_t i = 0; i < found * k; i++) {
-            const search *s = &l.searches[i / k];
-            bool there = i % k < s->count;
-            rows[done * k + i] = there ? (int64_t)s->items[i % k].row : -1;
+            const lm_nearest_found *one = &near[i / k];
+            bool there = i % k < one->count;
+            rows[done * k + i] = there ? (int64_t)one->items[i % k].row : -1;
             distances[done * k + i] =
-                there ? distance_of(model, s->items[i % k].key) : (double)INFINITY;
+                there ? distance_of(model, one->items[i % k].key) : (double)INFINITY;
         }
     }
 }
 
 void knn_stats(const void *opaque, lm_stats *stats) {
     const knn_model *model = opaque;
-    *stats = (lm_stats){.touched_vectors = (double)model->pack.n,
-                        .touched_bytes =
-                            (double)model->pack.n * (double)model->pack.d * (double)sizeof(float),
+    *stats = (lm_stats){.touched_vectors = (double)model->set.pack.n,
+                        .touched_bytes = (double)model->set.pack.n * (double)model->set.pack.d *
+                                         (double)sizeof(float),
                         .count = 1};
     stats->list[0].name = "vectors";
-    stats->list[0].value = (double)model->pack.n;
+    stats->list[0].value = (double)model->set.pack.n;
 }
 
 void knn_stored(const void *opaque, size_t first, size_t n, float *x) {
     const knn_model *model = opaque;
     for (size_t i = 0; i < n; i++)
-        lm_pack_row(&model->pack, first + i, x + i * model->pack.d);
+        lm_pack_row(&model->set.pack, first + i, x + i * model->set.pack.d);
 }

@@ -5,17 +5,10 @@
 
 void knn_configure(knn_model *model, const lm_params *params) {
     size_t k = (size_t)lm_param_int(params, "k");
-    model->k = k < model->pack.n ? k : model->pack.n;
-    model->metric = (knn_metric)lm_param_choice(params, "metric");
+    model->k = k < model->set.pack.n ? k : model->set.pack.n;
+    model->set.metric = (lm_nearest_metric)lm_param_choice(params, "metric");
     model->weights = (knn_weights)lm_param_choice(params, "weights");
-    model->min_norm = model->max_norm = 0;
-    for (size_t i = 0; model->norms && i < model->pack.n; i++) {
-        double norm = model->norms[i];
-        if (norm > model->max_norm)
-            model->max_norm = norm;
-        if (norm > 0 && (norm < model->min_norm || model->min_norm == 0))
-            model->min_norm = norm;
-    }
+    lm_nearest_prepare(&model->set);
 }
 
 /* A copy of count items, or NULL without an error when there are none to copy. */
@@ -32,11 +25,11 @@ static limn_status copy_array(limn_context *ctx, const void *from, size_t count,
 }
 
 static limn_status make_norms(limn_context *ctx, knn_model *model) {
-    float *norms = lm_alloc_aligned(&ctx->mem, model->pack.n, sizeof *norms);
+    float *norms = lm_alloc_aligned(&ctx->mem, model->set.pack.n, sizeof *norms);
     if (!norms)
         return lm_fail_memory(ctx);
-    lm_pack_norms(&model->pack, norms);
-    model->norms = norms;
+    lm_pack_norms(&model->set.pack, norms);
+    model->set.norms = norms;
     return LIMN_OK;
 }
 
@@ -50,8 +43,8 @@ limn_status knn_train(limn_context *ctx, const lm_train_set *set, const lm_param
     model->owned = true;
     model->task = set->task;
     model->classes = set->classes;
-    status = lm_pack_build(ctx, set->x, set->n, set->d, set->d, &model->pack);
-    if (status == LIMN_OK && lm_param_choice(params, "metric") != KNN_L1)
+    status = lm_pack_build(ctx, set->x, set->n, set->d, set->d, &model->set.pack);
+    if (status == LIMN_OK && lm_param_choice(params, "metric") != LM_NEAREST_L1)
         status = make_norms(ctx, model);
     if (status == LIMN_OK && set->task == LIMN_CLASSIFY)
         status = copy_array(ctx, set->label, set->n, sizeof *set->label, &label);
@@ -79,8 +72,8 @@ void knn_destroy(const limn_allocator *mem, void *opaque) {
     if (!model)
         return;
     if (model->owned) {
-        lm_pack_free(mem, &model->pack);
-        lm_free_aligned(mem, (void *)(uintptr_t)model->norms);
+        lm_pack_free(mem, &model->set.pack);
+        lm_free_aligned(mem, (void *)(uintptr_t)model->set.norms);
         lm_free_aligned(mem, (void *)(uintptr_t)model->label);
         lm_free_aligned(mem, (void *)(uintptr_t)model->target);
         lm_free_aligned(mem, (void *)(uintptr_t)model->weight);

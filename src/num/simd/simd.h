@@ -47,6 +47,16 @@ typedef struct lm_simd_wide {
 
 extern const lm_simd_wide lm_simd_wide_baseline, lm_simd_wide_avx2, lm_simd_wide_avx512,
     lm_simd_wide_neon;
+/* Of dense.c, in double. */
+typedef struct lm_simd_dense {
+    double (*dot)(const double *a, const double *b, size_t n);
+    void (*axpy)(double s, const double *x, double *y, size_t n); /* y += s x */
+    /* out[i] = row i of x . v, for n rows of p */
+    void (*rows_times)(const double *x, size_t n, size_t p, const double *v, double *out);
+} lm_simd_dense;
+
+extern const lm_simd_dense lm_simd_dense_baseline, lm_simd_dense_avx2, lm_simd_dense_avx512,
+    lm_simd_dense_neon;
 extern const lm_simd_tree lm_simd_tree_baseline, lm_simd_tree_avx2, lm_simd_tree_avx512,
     lm_simd_tree_neon;
 extern const lm_simd_expand lm_simd_expand_baseline, lm_simd_expand_avx2, lm_simd_expand_avx512,
@@ -71,6 +81,7 @@ typedef struct lm_simd {
     const lm_simd_expand *sums;
     const lm_simd_tree *tree;
     const lm_simd_wide *wide;
+    const lm_simd_dense *dense;
 } lm_simd;
 
 extern const lm_simd lm_simd_baseline, lm_simd_avx2, lm_simd_avx512, lm_simd_neon;

@@ -1,0 +1,297 @@
+/* convex.c: queries of nch: the nearest convex hull, one quadratic program a class (num/qp).
+ *
+ * Linear: rows and query are counted from the class's mean, G = XX', q = Xx. Kernel: G = K,
+ * q = k_x. Either way d^2 = |x|^2 + 2 value.
+ *
+ * Which programs are solved: the distance of the nearest sample bounds that of a hull from above,
+ * that of the hyperdisk of the untruncated hull and the hard sphere from below (kernel: of the
+ * sphere). Classes are visited by the nearest sample; one whose lower bound exceeds the best
+ * distance so far is skipped, and a program ends as soon as its dual value does. Both are exact: a
+ * class that may be the nearest, or equal to it, is always solved to the end. */
+#include "methods/hull/hull.h"
+#include "num/qp.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What rounding might cost. */
+#define SAFETY 1e-9
+
+typedef struct layout {
+    double *wide;                   /* d */
+    double *values;                 /* places: kernel values, or products */
+    double *room;                   /* places */
+    double *q, *a;                  /* most samples */
+    double *start;                  /* most samples */
+    double *bound, *above, *centre; /* classes */
+    size_t *nearest;                /* classes: the sample */
+    uint32_t *order;                /* classes */
+    float *near;                    /* places: squared distances of the samples */
+    void *qp, *flat;
+} layout;
+
+static size_t support_of(const hull_model *m) {
+    size_t most = m->most_samples;
+    return m->options.kernel_space || most < m->d + 2 ? most : m->d + 2;
+}
+
+static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *bytes) {
+    size_t places = m->samples.panels * LM_PANEL, most = m->most_samples, k = m->classes;
+    size_t at[14], offset = 0, qp = 0, flat = 0;
+    if (!lm_qp_scratch(most, support_of(m), &qp) ||
+        (!m->options.kernel_space && !hull_flat_scratch(m, 1, &flat)) ||
+        !lm_lay_out(&offset, m->d, sizeof(double), &at[0]) ||
+        !lm_lay_out(&offset, places, sizeof(double), &at[1]) ||
+        !lm_lay_out(&offset, places, sizeof(double), &at[2]) ||
+        !lm_lay_out(&offset, most, sizeof(double), &at[3]) ||
+        !lm_lay_out(&offset, most, sizeof(double), &at[4]) ||
+        !lm_lay_out(&offset, most, sizeof(double), &at[5]) ||
+        !lm_lay_out(&offset, k, sizeof(double), &at[6]) ||
+        !lm_lay_out(&offset, k, sizeof(double), &at[7]) ||
+        !lm_lay_out(&offset, k, sizeof(double), &at[8]) ||
+        !lm_lay_out(&offset, k, sizeof(size_t), &at[9]) ||
+        !lm_lay_out(&offset, k, sizeof(uint32_t), &at[10]) ||
+        !lm_lay_out(&offset, places, sizeof(float), &at[11]) ||
+        !lm_lay_out(&offset, qp, 1, &at[12]) || !lm_lay_out(&offset, flat, 1, &at[13]))
+        return false;
+    *bytes = offset;
+    if (base)
+        *l = (layout){.wide = (void *)(base + at[0]),
+                      .values = (void *)(base + at[1]),
+                      .room = (void *)(base + at[2]),
+                      .q = (void *)(base + at[3]),
+                      .a = (void *)(base + at[4]),
+                      .start = (void *)(base + at[5]),
+                      .bound = (void *)(base + at[6]),
+                      .above = (void *)(base + at[7]),
+                      .centre = (void *)(base + at[8]),
+                      .nearest = (void *)(base + at[9]),
+                      .order = (void *)(base + at[10]),
+                      .near = (void *)(base + at[11]),
+                      .qp = base + at[12],
+                      .flat = base + at[13]};
+    return true;
+}
+
+bool hull_convex_scratch(const hull_model *m, size_t *bytes) {
+    return place(m, NULL, NULL, bytes);
+}
+
+limn_status hull_convex_prepare(limn_context *ctx, hull_model *m) {
+    m->noise = lm_alloc_zero(&ctx->mem, m->classes, sizeof *m->noise);
+    if (!m->noise)
+        return lm_fail_memory(ctx);
+    for (size_t c = 0; c < m->classes; c++)
+        for (size_t i = 0; i < m->count[c]; i++)
+            m->noise[c] = fmax(
+                m->noise[c], 4 * HULL_GAP * m->convex.diagonal[(size_t)m->first[c] * LM_PANEL + i]);
+    return LIMN_OK;
+}
+
+/* ---- the matrix of a class ---- */
+
+typedef struct matrix {
+    const hull_model *m;
+    size_t c;
+    double *wide; /* d */
+    double *room; /* places of the class */
+} matrix;
+
+static void sample_of(const hull_model *m, size_t c, size_t i, double *out) {
+    const float *row =
+        m->samples.data + ((size_t)m->first[c] + i / LM_PANEL) * LM_PANEL * m->d + i % LM_PANEL;
+    for (size_t j = 0; j < m->d; j++)
+        out[j] = (double)row[j * LM_PANEL];
+}
+
+/* room <- products of the class's samples with the vector in wide. */
+static void multiply(const matrix *g) {
+    const hull_model *m = g->m;
+    lm_pack_dots_wide(&m->samples, m->first[g->c], m->first[g->c + 1] - m->first[g->c], g->wide,
+                      g->room);
+}
+
+/* The products of sample i less the shift, with all samples less the shift (linear), or its kernel
+ * values, into room. */
+static void gram_row(const matrix *g, size_t i) {
+    const hull_model *m = g->m;
+    size_t at = (size_t)m->first[g->c] * LM_PANEL, n = (size_t)m->count[g->c];
+    sample_of(m, g->c, i, g->wide);
+    if (m->options.kernel_space) {
+        multiply(g);
+        for (size_t j = 0; j < n; j++)
+            g->room[j] = hull_kernel_of(&m->options.kernel, g->room[j], m->square[at + i],
+                                        m->square[at + j]);
+        return;
+    }
+    const float *shift = m->convex.shift + g->c * m->d;
+    double constant = 0;
+    for (size_t j = 0; j < m->d; j++) {
+        g->wide[j] -= (double)shift[j];
+        constant += g->wide[j] * (double)shift[j];
+    }
+    multiply(g);
+    for (size_t j = 0; j < n; j++)
+        g->room[j] -= constant;
+}
+
+static void column(void *user, size_t i, const size_t *subset, size_t count, double *out) {
+    const matrix *g = user;
+    gram_row(g, i);
+    for (size_t k = 0; k < count; k++)
+        out[k] = g->room[subset[k]];
+}
+
+static void product_linear(const matrix *g, const size_t *support, const double *weight,
+                           size_t count, double *out) {
+    const hull_model *m = g->m;
+    const float *shift = m->convex.shift + g->c * m->d;
+    double constant = 0;
+    memset(g->wide, 0, m->d * sizeof *g->wide);
+    for (size_t k = 0; k < count; k++) {
+        const float *row = m->samples.data +
+                           ((size_t)m->first[g->c] + support[k] / LM_PANEL) * LM_PANEL * m->d +
+                           support[k] % LM_PANEL;
+        for (size_t j = 0; j < m->d; j++)
+            g->wide[j] += weight[k] * ((double)row[j * LM_PANEL] - (double)shift[j]);
+    }
+    for (size_t j = 0; j < m->d; j++)
+        constant += g->wide[j] * (double)shift[j];
+    multiply(g);
+    for (size_t j = 0; j < m->count[g->c]; j++)
+        out[j] = g->room[j] - constant;
+}
+
+static void product(void *user, const size_t *support, const double *weight, size_t count,
+                    double *out) {
+    const matrix *g = user;
+    size_t n = (size_t)g->m->count[g->c];
+    if (!g->m->options.kernel_space) {
+        product_linear(g, support, weight, count, out);
+        return;
+    }
+    memset(out, 0, n * sizeof *out);
+    for (size_t k = 0; k < count; k++) {
+        gram_row(g, support[k]);
+        for (size_t j = 0; j < n; j++)
+            out[j] += weight[k] * g->room[j];
+    }
+}
+
+/* ---- one class ---- */
+
+/* q and |x|^2 of the class's program. */
+static double prepare(const hull_model *m, size_t c, const float *x, double self, layout *l) {
+    size_t at = (size_t)m->first[c] * LM_PANEL, n = (size_t)m->count[c];
+    if (m->options.kernel_space) {
+        memcpy(l->q, l->values + at, n * sizeof *l->q);
+        return self;
+    }
+    const float *shift = m->convex.shift + c * m->d;
+    double square = 0, constant = 0;
+    for (size_t j = 0; j < m->d; j++) {
+        l->wide[j] = (double)x[j] - (double)shift[j];
+        square += l->wide[j] * l->wide[j];
+        constant += l->wide[j] * (double)shift[j];
+    }
+    matrix g = {m, c, l->wide, l->room};
+    multiply(&g);
+    for (size_t i = 0; i < n; i++)
+        l->q[i] = l->room[i] - constant;
+    return square;
+}
+
+/* The squared distance from the hull of class c; INFINITY when it is certainly above limit. */
+static double solve(const hull_model *m, size_t c, const float *x, double self, double limit,
+                    layout *l) {
+    size_t n = (size_t)m->count[c];
+    double square = prepare(m, c, x, self, l);
+    matrix g = {m, c, l->wide, l->room};
+    lm_qp_gram gram = {.n = n,
+                       .diagonal = m->convex.diagonal + (size_t)m->first[c] * LM_PANEL,
+                       .column = column,
+                       .product = product,
+                       .user = &g};
+    memset(l->start, 0, n * sizeof *l->start);
+    l->start[l->nearest[c]] = 1;
+    lm_qp_goal goal = {.tolerance = HULL_GAP,
+                       .abandon = (limit - square) / 2,
+                       .constant = square / 2,
+                       .start = l->start,
+                       .support_max = n < support_of(m) ? n : support_of(m)};
+    lm_qp_result result;
+    lm_qp_simplex(&gram, l->q, &goal, l->a, &result, l->qp);
+    if (result.abandoned)
+        return INFINITY;
+    double d2 = square + 2 * result.value;
+    return d2 > m->noise[c] ? d2 : 0;
+}
+
+/* ---- bounds ---- */
+
+static void look_linear(const hull_model *m, const float *x, layout *l) {
+    lm_pack_query(&m->samples, LM_L2, 0, m->samples.panels, x, l->near);
+    for (size_t c = 0; c < m->classes; c++) {
+        const float *near = l->near + (size_t)m->first[c] * LM_PANEL;
+        l->nearest[c] = lm_argmin(near, (size_t)m->count[c]);
+        /* Floats: (d + 2) 2^-24 at most; infinite where they overflow. */
+        l->above[c] = (double)near[l->nearest[c]] * (1 + ((double)m->d + 4) * 0x1p-23) + 1e-30;
+    }
+    hull_flat_bounds(m, x, l->bound, l->centre, l->flat);
+}
+
+static double look_kernel(const hull_model *m, const float *x, layout *l) {
+    double self = hull_kernel_values(m, x, l->values, l->wide);
+    for (size_t c = 0; c < m->classes; c++) {
+        size_t at = (size_t)m->first[c] * LM_PANEL, best = 0;
+        double least = INFINITY, dot = 0;
+        for (size_t i = 0; i < m->count[c]; i++) {
+            double d2 = self - 2 * l->values[at + i] + m->convex.diagonal[at + i];
+            dot += m->convex.weight[at + i] * l->values[at + i];
+            if (d2 < least) {
+                least = d2;
+                best = i;
+            }
+        }
+        l->nearest[c] = best;
+        double w2 = self - 2 * dot + m->convex.constant[c];
+        w2 = w2 > 0 ? w2 : 0;
+        double over = sqrt(w2) * (1 - SAFETY) - m->convex.radius[c] * (1 + SAFETY);
+        double scale = fmax(fabs(self), fabs(m->convex.constant[c]));
+        l->above[c] = (least > 0 ? least : 0) + SAFETY * scale;
+        l->bound[c] = over > 0 ? over * over - SAFETY * scale : 0;
+        l->centre[c] = w2;
+    }
+    return self;
+}
+
+void hull_convex_measure(const hull_model *m, const float *x, bool prune, hull_found *found,
+                         void *scratch) {
+    layout l = {0};
+    size_t bytes;
+    double best = INFINITY, scale = 0, noise = 0, self = 0;
+    place(m, scratch, &l, &bytes);
+    if (m->options.kernel_space)
+        self = look_kernel(m, x, &l);
+    else
+        look_linear(m, x, &l);
+    for (size_t c = 0; c < m->classes; c++) {
+        scale = fmax(scale, l.centre[c]);
+        noise = fmax(noise, m->noise[c]);
+        best = prune ? fmin(best, l.above[c]) : INFINITY;
+        size_t at = c;
+        for (; at > 0 && l.above[c] < l.above[l.order[at - 1]]; at--)
+            l.order[at] = l.order[at - 1];
+        l.order[at] = (uint32_t)c;
+    }
+    double equal = 4 * HULL_TIE * scale + 2 * noise;
+    for (size_t i = 0; i < m->classes; i++) {
+        size_t c = l.order[i];
+        double limit = best + equal;
+        found[c] = (hull_found){INFINITY, l.centre[c]};
+        if (l.bound[c] > limit)
+            continue;
+        found[c].d2 = solve(m, c, x, self, limit, &l);
+        best = prune ? fmin(best, found[c].d2) : INFINITY;
+    }
+}

@@ -1,0 +1,134 @@
+/* method.c: the tables of the five methods. They share every function; which set is meant is told
+ * by the name of the method, to which parameters belong. */
+#include "methods/hull/hull.h"
+
+#define PAPER "Cevikalp, Triggs and Polikar 2008"
+
+#define PARAM_DIM                                                                               \
+    {                                                                                           \
+        .key = "dim",                                                                           \
+        .help = "directions of a class's hull; auto: all where rows are few for the features "  \
+                "(kernels: those that cut leaves), else one number for all classes by leaving " \
+                "rows out; gap: up to the largest drop of the singular values",                 \
+        .type = LIMN_PARAM_INT, .default_value = "auto", .min = 0, .max = 1e6,                  \
+        .choices = "full|gap", .can_be_auto = 1                                                 \
+    }
+
+#define PARAM_CUT                                                                                  \
+    {                                                                                              \
+        .key = "cut",                                                                              \
+        .help = "directions whose singular value is up to this share of the largest are dropped; " \
+                "auto: 0.03 with a kernel and dim=auto, else 1e-6",                                \
+        .type = LIMN_PARAM_REAL, .default_value = "auto", .min = 0, .max = 1, .can_be_auto = 1     \
+    }
+
+#define PARAM_NU                                                                               \
+    {                                                                                          \
+        .key = "nu",                                                                           \
+        .help = "share of a class's rows that may lie outside its sphere; 0: the hard sphere", \
+        .type = LIMN_PARAM_REAL, .default_value = "0.1", .min = 0, .max = 1                    \
+    }
+
+#define PARAM_NEIGHBORS(number)                                                               \
+    {                                                                                         \
+        .key = "neighbors",                                                                   \
+        .help = "sets of so many samples of each class that are nearest to the query; 0: of " \
+                "all samples",                                                                \
+        .type = LIMN_PARAM_INT, .default_value = number, .min = 0, .max = 1000                \
+    }
+
+#define PARAM_REJECT                                                                        \
+    {                                                                                       \
+        .key = "reject",                                                                    \
+        .help = "rows farther from every set than all but this share of the training rows " \
+                "(each left out in turn) are answered unknown; 0: none",                    \
+        .type = LIMN_PARAM_REAL, .default_value = "0", .min = 0, .max = 0.5                 \
+    }
+
+#define PARAM_PRUNE                                                                     \
+    {                                                                                   \
+        .key = "prune",                                                                 \
+        .help = "leave out classes that are certainly farther; changes the speed only", \
+        .type = LIMN_PARAM_CHOICE, .default_value = "yes", .choices = "yes|no"          \
+    }
+
+/* The kernel, which every method has. */
+#define PARAMS_KERNEL                                                                            \
+    {.key = "kernel",                                                                            \
+     .help = "feature space; with other kernels than linear features are scaled (zscore) "       \
+             "unless --scale says otherwise",                                                    \
+     .type = LIMN_PARAM_CHOICE,                                                                  \
+     .default_value = "linear",                                                                  \
+     .choices = "linear|rbf|poly|sigmoid"},                                                      \
+        {.key = "gamma",                                                                         \
+         .help = "of the kernels but linear; auto: 1 / the median squared distance of two rows", \
+         .type = LIMN_PARAM_REAL,                                                                \
+         .default_value = "auto",                                                                \
+         .min = 0,                                                                               \
+         .max = 1e15,                                                                            \
+         .above_min = 1,                                                                         \
+         .can_be_auto = 1},                                                                      \
+        {.key = "degree",                                                                        \
+         .help = "of kernel=poly",                                                               \
+         .type = LIMN_PARAM_INT,                                                                 \
+         .default_value = "3",                                                                   \
+         .min = 1,                                                                               \
+         .max = 100},                                                                            \
+    {                                                                                            \
+        .key = "coef0", .help = "of kernel=poly and kernel=sigmoid", .type = LIMN_PARAM_REAL,    \
+        .default_value = "0", .min = -1e15, .max = 1e15                                          \
+    }
+
+/* clang-format off */
+static const limn_param nah_params[] = {
+    PARAM_DIM, PARAM_CUT, PARAM_NEIGHBORS("0"), PARAMS_KERNEL, PARAM_REJECT, PARAM_PRUNE};
+static const limn_param nhd_params[] = {
+    PARAM_DIM, PARAM_CUT, PARAM_NU, PARAM_NEIGHBORS("0"), PARAMS_KERNEL, PARAM_REJECT, PARAM_PRUNE};
+static const limn_param nch_params[] = {
+    PARAM_NEIGHBORS("0"), PARAMS_KERNEL, PARAM_REJECT, PARAM_PRUNE};
+static const limn_param nsc_params[] = {
+    PARAM_NU, PARAM_NEIGHBORS("0"), PARAMS_KERNEL, PARAM_REJECT};
+static const limn_param nrh_params[] = {
+    {.key = "rho",
+     .help = "strength of the ridge, as a share of the mean squared singular value; auto: chosen "
+             "by leaving rows out",
+     .type = LIMN_PARAM_REAL,
+     .default_value = "auto",
+     .min = 1e-6,
+     .max = 1e6,
+     .can_be_auto = 1},
+    PARAM_NEIGHBORS("20"), PARAMS_KERNEL, PARAM_REJECT};
+/* clang-format on */
+
+#define HULL_METHOD(method, text, table)                                                \
+    extern const lm_method lm_method_##method;                                          \
+    const lm_method lm_method_##method = {                                              \
+        .info = {.name = #method,                                                       \
+                 .summary = text,                                                       \
+                 .paper = PAPER,                                                        \
+                 .capabilities = LIMN_CAN_CLASSIFY | LIMN_CAN_PROBA | LIMN_CAN_SCORES | \
+                                 LIMN_CAN_KERNEL | LIMN_CAN_REJECT,                     \
+                 .default_scale = LIMN_SCALE_NONE,                                      \
+                 .params = table,                                                       \
+                 .param_count = LM_COUNT(table)},                                       \
+        .scaling = hull_scaling,                                                        \
+        .train = hull_train,                                                            \
+        .destroy = hull_destroy,                                                        \
+        .save = hull_save,                                                              \
+        .load = hull_load,                                                              \
+        .scratch_size = hull_scratch_size,                                              \
+        .predict = hull_predict,                                                        \
+        .proba = hull_proba,                                                            \
+        .class_scores = true,                                                           \
+        .score_count = hull_score_count,                                                \
+        .scores = hull_scores,                                                          \
+        .stats = hull_stats,                                                            \
+        .lacks = hull_lacks,                                                            \
+    }
+
+HULL_METHOD(nah, "nearest affine hull of the classes' samples", nah_params);
+HULL_METHOD(nhd, "nearest hyperdisk: affine hull within a sphere around the samples", nhd_params);
+HULL_METHOD(nch, "nearest convex hull of the classes' samples", nch_params);
+HULL_METHOD(nsc, "nearest centre of the spheres around the classes' samples", nsc_params);
+HULL_METHOD(nrh, "nearest ridge hull: affine hull with a price on far points; local by default",
+            nrh_params);

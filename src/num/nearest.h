@@ -1,0 +1,56 @@
+/* nearest.h: the k nearest rows of a packed set, exactly.
+ *
+ * Answers are those of double precision: the k rows with the smallest keys, ties to the lower row,
+ * whatever the instruction set and however many queries come at once. A float scan of the packed
+ * set proposes candidates inside a proven error bound; candidates are measured again in double. See
+ * nearest.c.
+ *
+ * All of these functions are pure but for the scratch, which belongs to one thread at a time. They
+ * allocate nothing and cannot fail; rows and queries must be finite. */
+#ifndef LIMN_NUM_NEAREST_H
+#define LIMN_NUM_NEAREST_H
+
+#include "base/base.h"
+#include "base/heap.h"
+#include "num/pack.h"
+
+typedef enum lm_nearest_metric {
+    LM_NEAREST_L2,    /* key: squared distance */
+    LM_NEAREST_L1,    /* key: sum of absolute differences */
+    LM_NEAREST_COSINE /* key: 1 - cosine, at least 0; 1 where a vector is zero */
+} lm_nearest_metric;
+
+/* What is searched. Borrows the rows and their norms. */
+typedef struct lm_nearest_set {
+    lm_pack pack;       /* may be a view of some panels of a larger pack; may be empty */
+    const float *norms; /* squared norms of its rows, by lm_pack_norms; not used for l1 */
+    lm_nearest_metric metric;
+    double min_norm, max_norm; /* smallest non-zero and largest of norms */
+} lm_nearest_set;
+
+/* Sets min_norm and max_norm from the rest. Once, before the first search. */
+void lm_nearest_prepare(lm_nearest_set *set);
+
+/* What was found for a query: count rows of the set (numbered from the start of its pack) with
+ * their keys, ordered by (key, row). It lies in the scratch, until the next search. */
+typedef struct lm_nearest_found {
+    const lm_ranked *items;
+    size_t count;
+} lm_nearest_found;
+
+/* Bytes of scratch (64-byte aligned) for up to rows queries at once and up to k neighbours each, of
+ * any set; false on overflow. A k beyond the rows of the largest set is not needed. */
+bool lm_nearest_scratch(size_t rows, size_t k, size_t *bytes);
+
+/* Searches for as many of the n queries (n x d at x; n > 0, at most the rows of the scratch) as the
+ * scratch holds at once: all of them unless k is large. Returns their number, at least 1, and sets
+ * *found to an array of what was found for each. */
+size_t lm_nearest_many(const lm_nearest_set *set, const float *x, size_t n, size_t k, void *scratch,
+                       const lm_nearest_found **found);
+
+/* One query. Row exclude is not found (leaving one out); SIZE_MAX excludes none. The scratch may
+ * be that for 1 row. The answer has the same bits as that of lm_nearest_many. */
+lm_nearest_found lm_nearest_one(const lm_nearest_set *set, const float *x, size_t k, size_t exclude,
+                                void *scratch);
+
+#endif

@@ -1,0 +1,76 @@
+"""The pictures of docs/ are what their scripts draw with the built program.
+
+Distances may differ in their last bits between machines, so lines may be cut into other pieces. The
+elements and everything about them must be equal, and the lines must lie on each other."""
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BINARY = os.path.abspath(os.environ.get("LIMN_BIN", os.path.join(ROOT, "build", "limn")))
+KEPT = os.path.join(ROOT, "docs", "methods", "hulls.svg")
+NEAR = 0.4  # pixels
+
+
+@pytest.fixture(name="drawn", scope="module")
+def fixture_drawn(tmp_path_factory):
+    out = tmp_path_factory.mktemp("pictures") / "hulls.svg"
+    subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "hulls_picture.py"), BINARY,
+                    str(out)], check=True)
+    return out
+
+
+def lines_of(data):
+    """The closed lines of path data, each a list of points."""
+    found = [[tuple(map(float, point.split(","))) for point in line.split()]
+             for line in re.findall(r"M([^MZ]*)Z", data)]
+    assert found and "".join("M" + " ".join(f"{x:g},{y:g}" for x, y in line) + "Z"
+                             for line in found) == data
+    return found
+
+
+def distance(point, start, end):
+    (x, y), (dx, dy) = ((point[0] - start[0], point[1] - start[1]),
+                        (end[0] - start[0], end[1] - start[1]))
+    length = dx * dx + dy * dy
+    share = min(max((x * dx + y * dy) / length, 0), 1) if length else 0
+    return ((x - share * dx) ** 2 + (y - share * dy) ** 2) ** 0.5
+
+
+def farthest(line, other):
+    """Of the points of one closed line from another one."""
+    sides = list(zip(other, other[1:] + other[:1]))
+    return max(min(distance(point, *side) for side in sides) for point in line)
+
+
+def compare(kept, drawn):
+    assert len(kept) == len(drawn)
+    for a, b in zip(kept, drawn):
+        assert a.tag == b.tag and (a.text or "").strip() == (b.text or "").strip()
+        assert {**a.attrib, "d": ""} == {**b.attrib, "d": ""}
+        ours, theirs = lines_of(a.get("d", "M0,0Z")), lines_of(b.get("d", "M0,0Z"))
+        assert len(ours) == len(theirs)
+        for line in ours:
+            assert min(max(farthest(line, other), farthest(other, line)) for other in theirs) < NEAR
+
+
+def test_the_picture_of_the_hulls_is_what_limn_says(drawn):
+    kept = list(xml.etree.ElementTree.parse(KEPT).iter())
+    compare(kept, list(xml.etree.ElementTree.parse(drawn).iter()))
+    assert sum(1 for e in kept if e.tag.endswith("}path")) > 50
+    assert os.path.getsize(KEPT) < 60000
+
+
+def test_another_picture_is_not_taken_for_it(drawn):
+    """A line that lies a pixel off is seen."""
+    kept = list(xml.etree.ElementTree.parse(KEPT).iter())
+    moved = list(xml.etree.ElementTree.parse(drawn).iter())
+    line = next(e for e in moved if e.get("class") == "body")
+    (x, y), *rest = lines_of(line.get("d"))[0]
+    line.set("d", "M" + " ".join(f"{a:g},{b:g}" for a, b in [(x + 1, y + 1), *rest]) + "Z")
+    with pytest.raises(AssertionError):
+        compare(kept, moved)
