@@ -3,8 +3,8 @@
 
 Nothing else should run on the machine. Names as arguments choose among them: kernels scan knn svm
 vpc hulls bforest parse open. The optional real data sets are looked for in LIMN_DATA; without them
-random data of the same shape is used (hulls, bforest: what needs them is left out). The first run
-of svm trains its machines, which takes some minutes.
+random data of the same shape is used (hulls, bforest: what needs them is left out). The first run of
+svm trains its machines, which takes some minutes.
 """
 import os
 import platform
@@ -67,7 +67,8 @@ def big_model(folder):
 
 
 def main():
-    wanted = sys.argv[1:] or ["kernels", "scan", "knn", "svm", "vpc", "hulls", "bforest", "parse", "open"]
+    wanted = sys.argv[1:] or ["kernels", "scan", "knn", "svm", "vpc", "hulls", "bforest",
+                              "parse", "open"]
     os.makedirs(RESULTS, exist_ok=True)
     if not os.path.exists(os.path.join(BUILD, "build.ninja")):
         subprocess.run(["meson", "setup", BUILD, "--buildtype=release"], cwd=ROOT, check=True)
