@@ -226,7 +226,9 @@ typedef struct bf_ahead {
     int threads;
 } bf_ahead;
 
-bool bf_ahead_make(const limn_allocator *mem, const bf_model *m, int threads, bf_ahead *a);
+/* For a lesson of n rows; where it does not pay, a->most is 0. */
+bool bf_ahead_make(const limn_allocator *mem, const bf_model *m, size_t n, int threads,
+                   bf_ahead *a);
 void bf_ahead_free(const limn_allocator *mem, bf_ahead *a);
 /* Descends for n rows (at most a->most) from id on in the trees that learn them, or in all. */
 void bf_ahead_look(const bf_model *m, bf_ahead *a, const float *x, size_t n, uint64_t id, bool all);

@@ -49,7 +49,8 @@ static void work_free(const limn_allocator *mem, work *w) {
     bf_ahead_free(mem, &w->ahead);
 }
 
-static bool work_make(const limn_allocator *mem, const bf_model *m, int threads, work *w) {
+static bool work_make(const limn_allocator *mem, const bf_model *m, size_t n, int threads,
+                      work *w) {
     w->x = lm_alloc_aligned(mem, m->store.stride, sizeof *w->x);
     if (bf_keeps_distances(m) && !(w->cache = lm_alloc(mem, BF_CACHE, sizeof *w->cache)))
         return false;
@@ -61,7 +62,7 @@ static bool work_make(const limn_allocator *mem, const bf_model *m, int threads,
     if (!w->x || !w->bytes || !w->ends || !w->known || !w->takes || !w->vote.votes)
         return false;
     memset(w->x, 0, m->store.stride * sizeof *w->x);
-    return bf_ahead_make(mem, m, threads, &w->ahead);
+    return bf_ahead_make(mem, m, n, threads, &w->ahead);
 }
 
 /* ---- building trees ---- */
@@ -436,7 +437,7 @@ limn_status bf_learn(limn_context *ctx, void *opaque, const lm_lesson *lesson, s
                        "bforest: the lesson begins with row %llu, but %llu rows were learned",
                        (unsigned long long)lesson->first, (unsigned long long)m->seen);
     limn_status status = bf_own(ctx, m);
-    if (status == LIMN_OK && !work_make(&ctx->mem, m, ctx->threads, &w))
+    if (status == LIMN_OK && !work_make(&ctx->mem, m, lesson->n, ctx->threads, &w))
         status = lm_fail_memory(ctx);
     for (size_t i = 0; i < lesson->n && status == LIMN_OK; i++) {
         bool changed = false, unsure = m->style == BF_PAPER && m->rho < 1;
