@@ -248,8 +248,8 @@ typedef struct bf_vote {
 
 /* Lets the forest vote. ends, known: of each tree, found before or filled in here; or NULL. */
 void bf_ask(const bf_model *m, bf_probe *p, bf_end *ends, bool *known, bf_vote *vote);
-/* Counts what a query of the trees costs. */
-void bf_measure(bf_model *m, bf_probe *p, bf_vote *vote);
+/* The comparisons of a query that is no stored row. */
+uint64_t bf_measure(const bf_model *m, bf_probe *p, bf_vote *vote);
 /* The class of most votes; -1 without any. */
 int32_t bf_winner(const bf_model *m, const bf_vote *vote);
 

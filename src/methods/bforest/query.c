@@ -119,15 +119,11 @@ void bf_ask(const bf_model *m, bf_probe *p, bf_end *ends, bool *known, bf_vote *
         ask_all(m, p, v);
 }
 
-void bf_measure(bf_model *m, bf_probe *p, bf_vote *v) {
+uint64_t bf_measure(const bf_model *m, bf_probe *p, bf_vote *v) {
     uint64_t before = p->comparisons;
     clear_votes(m, v);
     ask_trees(m, p, NULL, NULL, v);
-    m->spent += p->comparisons - before;
-    if (++m->asked == BF_MEASURED) {
-        m->asked /= 2;
-        m->spent /= 2;
-    }
+    return p->comparisons - before;
 }
 
 int32_t bf_winner(const bf_model *m, const bf_vote *v) {
