@@ -234,9 +234,9 @@ void bf_stats(const void *opaque, lm_stats *stats) {
     const double values[] = {(double)m->trees, (double)m->store.live, (double)m->nodes,
                              (double)depth,    (double)m->signposts,  (double)loose,
                              vectors};
-    *stats = (lm_stats){.touched_vectors = vectors,
-                        .touched_bytes = vectors * (double)m->store.stride * (double)sizeof(float),
-                        .count = LM_COUNT(values)};
+    double bytes = (double)m->store.stride * (m->store.bytes ? 1 : (double)sizeof(float));
+    *stats = (lm_stats){
+        .touched_vectors = vectors, .touched_bytes = vectors * bytes, .count = LM_COUNT(values)};
     for (size_t i = 0; i < LM_COUNT(values); i++) {
         stats->list[i].name = names[i];
         stats->list[i].value = values[i];
