@@ -1,5 +1,6 @@
 """limn learn that is stopped: checkpoints, interrupts, kills, and going on with --resume."""
 
+import gzip
 import os
 import pathlib
 import random
@@ -281,6 +282,19 @@ def test_an_interrupted_output_is_resumed(limn, files):
     killed(files, *command, "--report-every", 10, at=200)
     limn("learn", "m2.limn", "data.csv", "--resume")  # or from there
     assert same(files, "m2.limn")
+
+
+def test_other_formats_are_resumed_too(limn, files, table):
+    (files / "data.csv.gz").write_bytes(gzip.compress((files / "data.csv").read_bytes(), mtime=0))
+    part(table, FIRST, ROWS).libsvm(files / "data.libsvm")
+    for name in ("data.csv.gz", "data.libsvm"):
+        shutil.copy(files / "start.limn", files / "m.limn")
+        limn("learn", "start.limn", name, "-o", "expected.limn")
+        killed(files, "learn", "m.limn", name, "--checkpoint-every", 50, "--report-every", 10,
+               at=200)
+        limn("learn", "m.limn", name, "--resume")
+        assert same(files, "m.limn", "expected.limn")
+        assert proba(limn, "m.limn") == proba(limn, "whole.limn")
 
 
 def test_an_old_output_is_not_mixed_up(limn, files):

@@ -178,6 +178,7 @@ static void test_a_row_is_answered_as_soon_as_it_is_learned(void **state) {
         "style=paper trees=5 rho=0.3",
         "style=paper trees=5 refresh=yes children=4",
         "style=paper trees=4 max_points=50",
+        "style=paper trees=4 metric=cosine",
     };
     (void)state;
     for (size_t s = 0; s < LM_COUNT(settings); s++) {

@@ -32,12 +32,14 @@ static bool make_caches(const limn_allocator *mem, const bf_model *m, bf_ahead *
     return true;
 }
 
-bool bf_ahead_make(const limn_allocator *mem, const bf_model *m, int threads, bf_ahead *a) {
+bool bf_ahead_make(const limn_allocator *mem, const bf_model *m, size_t n, int threads,
+                   bf_ahead *a) {
     size_t work = m->trees * m->store.stride, rows = LEAST_WORK / work + 1, cells, floats;
     *a = (bf_ahead){.threads = threads < LM_THREADS_MAX ? threads : LM_THREADS_MAX};
-    if (threads < 2 || rows > MOST_ROWS || m->max_points)
+    if (threads < 2 || rows > MOST_ROWS || rows > n || m->max_points)
         return true;
     rows = rows < LEAST_ROWS ? LEAST_ROWS : rows;
+    rows = rows < n ? rows : n;
     if (!lm_mul(rows, m->trees, &cells) || !lm_mul(rows, m->store.stride, &floats))
         return false;
     a->x = lm_alloc_aligned(mem, floats, sizeof *a->x);

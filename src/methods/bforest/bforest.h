@@ -226,7 +226,9 @@ typedef struct bf_ahead {
     int threads;
 } bf_ahead;
 
-bool bf_ahead_make(const limn_allocator *mem, const bf_model *m, int threads, bf_ahead *a);
+/* For a lesson of n rows; where it does not pay, a->most is 0. */
+bool bf_ahead_make(const limn_allocator *mem, const bf_model *m, size_t n, int threads,
+                   bf_ahead *a);
 void bf_ahead_free(const limn_allocator *mem, bf_ahead *a);
 /* Descends for n rows (at most a->most) from id on in the trees that learn them, or in all. */
 void bf_ahead_look(const bf_model *m, bf_ahead *a, const float *x, size_t n, uint64_t id, bool all);
@@ -246,8 +248,8 @@ typedef struct bf_vote {
 
 /* Lets the forest vote. ends, known: of each tree, found before or filled in here; or NULL. */
 void bf_ask(const bf_model *m, bf_probe *p, bf_end *ends, bool *known, bf_vote *vote);
-/* Counts what a query of the trees costs. */
-void bf_measure(bf_model *m, bf_probe *p, bf_vote *vote);
+/* The comparisons of a query that is no stored row. */
+uint64_t bf_measure(const bf_model *m, bf_probe *p, bf_vote *vote);
 /* The class of most votes; -1 without any. */
 int32_t bf_winner(const bf_model *m, const bf_vote *vote);
 

@@ -49,7 +49,8 @@ static void work_free(const limn_allocator *mem, work *w) {
     bf_ahead_free(mem, &w->ahead);
 }
 
-static bool work_make(const limn_allocator *mem, const bf_model *m, int threads, work *w) {
+static bool work_make(const limn_allocator *mem, const bf_model *m, size_t n, int threads,
+                      work *w) {
     w->x = lm_alloc_aligned(mem, m->store.stride, sizeof *w->x);
     if (bf_keeps_distances(m) && !(w->cache = lm_alloc(mem, BF_CACHE, sizeof *w->cache)))
         return false;
@@ -61,7 +62,7 @@ static bool work_make(const limn_allocator *mem, const bf_model *m, int threads,
     if (!w->x || !w->bytes || !w->ends || !w->known || !w->takes || !w->vote.votes)
         return false;
     memset(w->x, 0, m->store.stride * sizeof *w->x);
-    return bf_ahead_make(mem, m, threads, &w->ahead);
+    return bf_ahead_make(mem, m, n, threads, &w->ahead);
 }
 
 /* ---- building trees ---- */
@@ -83,31 +84,43 @@ typedef struct building {
     bool *failed;   /* of each tree */
 } building;
 
-/* Which points the tree learns, in which order; the first is the root. */
-static size_t choose_points(const building *b, size_t tree, uint64_t epoch, size_t *order) {
-    const bf_model *m = b->m;
-    size_t count = 0, fixed = 0, least = 0;
-    uint64_t smallest = UINT64_MAX;
-    if (b->warmup) {
-        least = tree % b->count;
-        order[count++] = b->points[least];
-        fixed = 1;
-    }
-    for (size_t i = 0; i < b->count; i++) {
-        uint64_t id = m->store.id[b->points[i]];
-        if (b->warmup ? i != least && bf_sampled(m, tree, 0, id) : bf_sampled(m, tree, epoch, id))
+/* The tree's own root, then the points that it samples. */
+static size_t choose_for_warmup(const building *b, size_t tree, size_t *order) {
+    size_t root = tree % b->count, count = 0;
+    order[count++] = b->points[root];
+    for (size_t i = 0; i < b->count; i++)
+        if (i != root && bf_sampled(b->m, tree, 0, b->m->store.id[b->points[i]]))
             order[count++] = b->points[i];
-        uint64_t hash = b->warmup ? 0 : bf_hash(m, BF_SAMPLE, tree, epoch, id);
-        if (!b->warmup && hash < smallest) {
+    return count;
+}
+
+/* The points that it samples; without any, the one that is nearest to being sampled. */
+static size_t choose_for_refresh(const building *b, size_t tree, uint64_t epoch, size_t *order) {
+    size_t count = 0, least = 0;
+    uint64_t smallest = UINT64_MAX;
+    for (size_t i = 0; i < b->count; i++) {
+        uint64_t id = b->m->store.id[b->points[i]];
+        uint64_t hash = bf_hash(b->m, BF_SAMPLE, tree, epoch, id);
+        if (bf_sampled(b->m, tree, epoch, id))
+            order[count++] = b->points[i];
+        if (hash < smallest) {
             smallest = hash;
             least = i;
         }
     }
     if (!count)
         order[count++] = b->points[least];
+    return count;
+}
+
+/* Which points the tree learns, in which order; the first is the root. */
+static size_t choose_points(const building *b, size_t tree, uint64_t epoch, size_t *order) {
+    const bf_model *m = b->m;
+    size_t count =
+        b->warmup ? choose_for_warmup(b, tree, order) : choose_for_refresh(b, tree, epoch, order);
     lm_rng rng = lm_rng_at(bf_hash(m, b->warmup ? BF_WARMUP : BF_REFRESH, tree, 0, 0),
                            LM_STREAM_BFOREST, b->warmup ? m->seen : epoch);
-    lm_rng_shuffle(&rng, order + fixed, count - fixed);
+    lm_rng_shuffle(&rng, order + b->warmup, count - b->warmup);
     return count;
 }
 
@@ -338,6 +351,14 @@ static bool is_measured(const bf_model *m, uint64_t id) {
     return m->store.live && (id < 64 || bf_hash(m, BF_MEASURE, 0, 0, id) % 32 == 0);
 }
 
+static void count_query(bf_model *m, uint64_t comparisons) {
+    m->spent += comparisons;
+    if (++m->asked == BF_MEASURED) { /* older queries fade */
+        m->asked /= 2;
+        m->spent /= 2;
+    }
+}
+
 /* What the forest says of the row, before it learns it. */
 static void answer(const bf_model *m, bf_probe *p, work *w, int32_t *class, double *value) {
     bf_ask(m, p, w->ends, w->known, &w->vote);
@@ -354,8 +375,8 @@ static limn_status learn_row(limn_context *ctx, bf_model *m, work *w, const row 
     uint32_t same = bf_store_find(&m->store, w->x);
     for (size_t t = 0; t < m->trees; t++)
         w->known[t] = bf_ahead_end(m, &w->ahead, r->id, t, &w->ends[t]);
-    if (is_measured(m, r->id))
-        bf_measure(m, &p, &w->vote);
+    bool measured = is_measured(m, r->id);
+    uint64_t spent = measured ? bf_measure(m, &p, &w->vote) : 0;
     if (class || value)
         answer(m, &p, w, class, value);
     for (size_t t = 0; t < m->trees; t++)
@@ -387,6 +408,8 @@ static limn_status learn_row(limn_context *ctx, bf_model *m, work *w, const row 
         else
             m->store.label[same] = r->label;
     }
+    if (measured)
+        count_query(m, spent);
     m->seen++;
     return LIMN_OK;
 }
@@ -436,7 +459,7 @@ limn_status bf_learn(limn_context *ctx, void *opaque, const lm_lesson *lesson, s
                        "bforest: the lesson begins with row %llu, but %llu rows were learned",
                        (unsigned long long)lesson->first, (unsigned long long)m->seen);
     limn_status status = bf_own(ctx, m);
-    if (status == LIMN_OK && !work_make(&ctx->mem, m, ctx->threads, &w))
+    if (status == LIMN_OK && !work_make(&ctx->mem, m, lesson->n, ctx->threads, &w))
         status = lm_fail_memory(ctx);
     for (size_t i = 0; i < lesson->n && status == LIMN_OK; i++) {
         bool changed = false, unsure = m->style == BF_PAPER && m->rho < 1;

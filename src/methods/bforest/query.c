@@ -119,15 +119,11 @@ void bf_ask(const bf_model *m, bf_probe *p, bf_end *ends, bool *known, bf_vote *
         ask_all(m, p, v);
 }
 
-void bf_measure(bf_model *m, bf_probe *p, bf_vote *v) {
+uint64_t bf_measure(const bf_model *m, bf_probe *p, bf_vote *v) {
     uint64_t before = p->comparisons;
     clear_votes(m, v);
     ask_trees(m, p, NULL, NULL, v);
-    m->spent += p->comparisons - before;
-    if (++m->asked == BF_MEASURED) {
-        m->asked /= 2;
-        m->spent /= 2;
-    }
+    return p->comparisons - before;
 }
 
 int32_t bf_winner(const bf_model *m, const bf_vote *v) {
@@ -238,9 +234,9 @@ void bf_stats(const void *opaque, lm_stats *stats) {
     const double values[] = {(double)m->trees, (double)m->store.live, (double)m->nodes,
                              (double)depth,    (double)m->signposts,  (double)loose,
                              vectors};
-    *stats = (lm_stats){.touched_vectors = vectors,
-                        .touched_bytes = vectors * (double)m->store.stride * (double)sizeof(float),
-                        .count = LM_COUNT(values)};
+    double bytes = (double)m->store.stride * (m->store.bytes ? 1 : (double)sizeof(float));
+    *stats = (lm_stats){
+        .touched_vectors = vectors, .touched_bytes = vectors * bytes, .count = LM_COUNT(values)};
     for (size_t i = 0; i < LM_COUNT(values); i++) {
         stats->list[i].name = names[i];
         stats->list[i].value = values[i];
