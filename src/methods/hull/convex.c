@@ -10,12 +10,15 @@
  * class that may be the nearest, or equal to it, is always solved to the end. */
 #include "methods/hull/hull.h"
 #include "num/qp.h"
+#include "num/tree.h"
 
 #include <math.h>
 #include <string.h>
 
 /* What rounding might cost. */
 #define SAFETY 1e-9
+
+enum { ROWS = 192 }; /* that are at hand, each by itself */
 
 typedef struct layout {
     double *wide;                   /* d */
@@ -27,6 +30,8 @@ typedef struct layout {
     size_t *nearest;                /* classes: the sample */
     uint32_t *order;                /* classes */
     float *near;                    /* places: squared distances of the samples */
+    float *rows;                    /* ROWS + 1 rows of d */
+    uint32_t *row_slot;             /* most samples */
     void *qp, *flat;
 } layout;
 
@@ -37,7 +42,7 @@ static size_t support_of(const hull_model *m) {
 
 static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *bytes) {
     size_t places = m->samples.panels * LM_PANEL, most = m->most_samples, k = m->classes;
-    size_t at[14], offset = 0, qp = 0, flat = 0;
+    size_t at[16], offset = 0, qp = 0, flat = 0;
     if (!lm_qp_scratch(most, support_of(m), &qp) ||
         (!m->options.kernel_space && !hull_flat_scratch(m, 1, &flat)) ||
         !lm_lay_out(&offset, m->d, sizeof(double), &at[0]) ||
@@ -52,7 +57,9 @@ static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *b
         !lm_lay_out(&offset, k, sizeof(size_t), &at[9]) ||
         !lm_lay_out(&offset, k, sizeof(uint32_t), &at[10]) ||
         !lm_lay_out(&offset, places, sizeof(float), &at[11]) ||
-        !lm_lay_out(&offset, qp, 1, &at[12]) || !lm_lay_out(&offset, flat, 1, &at[13]))
+        !lm_lay_out(&offset, qp, 1, &at[12]) || !lm_lay_out(&offset, flat, 1, &at[13]) ||
+        !lm_lay_out(&offset, (ROWS + 1) * sizeof(float), m->d, &at[14]) ||
+        !lm_lay_out(&offset, most, sizeof(uint32_t), &at[15]))
         return false;
     *bytes = offset;
     if (base)
@@ -69,7 +76,9 @@ static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *b
                       .order = (void *)(base + at[10]),
                       .near = (void *)(base + at[11]),
                       .qp = base + at[12],
-                      .flat = base + at[13]};
+                      .flat = base + at[13],
+                      .rows = (void *)(base + at[14]),
+                      .row_slot = (void *)(base + at[15])};
     return true;
 }
 
@@ -95,13 +104,42 @@ typedef struct matrix {
     size_t c;
     double *wide; /* d */
     double *room; /* places of the class */
+    /* The rows that a program works with, taken out of their panels once. */
+    float *rows;        /* ROWS x d, and one row more */
+    uint32_t *row_slot; /* of each sample: its slot + 1, or 0 */
+    size_t used;
+    lm_pair_distance *distance;
 } matrix;
 
+static const float *sample_at(const hull_model *m, size_t c, size_t i) {
+    return m->samples.data + ((size_t)m->first[c] + i / LM_PANEL) * LM_PANEL * m->d + i % LM_PANEL;
+}
+
 static void sample_of(const hull_model *m, size_t c, size_t i, double *out) {
-    const float *row =
-        m->samples.data + ((size_t)m->first[c] + i / LM_PANEL) * LM_PANEL * m->d + i % LM_PANEL;
+    const float *row = sample_at(m, c, i);
     for (size_t j = 0; j < m->d; j++)
         out[j] = (double)row[j * LM_PANEL];
+}
+
+static void take_out(const hull_model *m, size_t c, size_t i, float *out) {
+    const float *row = sample_at(m, c, i);
+    for (size_t j = 0; j < m->d; j++)
+        out[j] = row[j * LM_PANEL];
+}
+
+/* Sample i, until the next call. */
+static const float *row_of(matrix *g, size_t i) {
+    const hull_model *m = g->m;
+    if (g->row_slot[i])
+        return g->rows + (g->row_slot[i] - 1) * m->d;
+    if (g->used == ROWS) { /* few programs work with so many */
+        memset(g->row_slot, 0, (size_t)m->count[g->c] * sizeof *g->row_slot);
+        g->used = 0;
+    }
+    float *row = g->rows + g->used * m->d;
+    take_out(m, g->c, i, row);
+    g->row_slot[i] = (uint32_t)++g->used;
+    return row;
 }
 
 /* room <- products of the class's samples with the vector in wide. */
@@ -136,25 +174,37 @@ static void gram_row(const matrix *g, size_t i) {
         g->room[j] -= constant;
 }
 
+/* From distances, which need the rows of the subset only: G_ik = (G_ii + G_kk - |x_i - x_k|^2) / 2,
+ * or the rbf of the distance. */
 static void column(void *user, size_t i, const size_t *subset, size_t count, double *out) {
-    const matrix *g = user;
-    gram_row(g, i);
-    for (size_t k = 0; k < count; k++)
-        out[k] = g->room[subset[k]];
+    matrix *g = user;
+    const hull_model *m = g->m;
+    const double *diagonal = m->convex.diagonal + (size_t)m->first[g->c] * LM_PANEL;
+    if (m->options.kernel_space && m->options.kernel.type != LM_RBF) {
+        gram_row(g, i);
+        for (size_t k = 0; k < count; k++)
+            out[k] = g->room[subset[k]];
+        return;
+    }
+    float *own = g->rows + (size_t)ROWS * m->d;
+    memcpy(own, row_of(g, i), m->d * sizeof *own);
+    for (size_t k = 0; k < count; k++) {
+        double d2 = g->distance(own, row_of(g, subset[k]), m->d);
+        out[k] = m->options.kernel_space ? exp(-m->options.kernel.gamma * d2)
+                                         : (diagonal[i] + diagonal[subset[k]] - d2) / 2;
+    }
 }
 
-static void product_linear(const matrix *g, const size_t *support, const double *weight,
-                           size_t count, double *out) {
+static void product_linear(matrix *g, const size_t *support, const double *weight, size_t count,
+                           double *out) {
     const hull_model *m = g->m;
     const float *shift = m->convex.shift + g->c * m->d;
     double constant = 0;
     memset(g->wide, 0, m->d * sizeof *g->wide);
     for (size_t k = 0; k < count; k++) {
-        const float *row = m->samples.data +
-                           ((size_t)m->first[g->c] + support[k] / LM_PANEL) * LM_PANEL * m->d +
-                           support[k] % LM_PANEL;
+        const float *row = row_of(g, support[k]);
         for (size_t j = 0; j < m->d; j++)
-            g->wide[j] += weight[k] * ((double)row[j * LM_PANEL] - (double)shift[j]);
+            g->wide[j] += weight[k] * ((double)row[j] - (double)shift[j]);
     }
     for (size_t j = 0; j < m->d; j++)
         constant += g->wide[j] * (double)shift[j];
@@ -165,7 +215,7 @@ static void product_linear(const matrix *g, const size_t *support, const double 
 
 static void product(void *user, const size_t *support, const double *weight, size_t count,
                     double *out) {
-    const matrix *g = user;
+    matrix *g = user;
     size_t n = (size_t)g->m->count[g->c];
     if (!g->m->options.kernel_space) {
         product_linear(g, support, weight, count, out);
@@ -195,7 +245,7 @@ static double prepare(const hull_model *m, size_t c, const float *x, double self
         square += l->wide[j] * l->wide[j];
         constant += l->wide[j] * (double)shift[j];
     }
-    matrix g = {m, c, l->wide, l->room};
+    matrix g = {.m = m, .c = c, .wide = l->wide, .room = l->room};
     multiply(&g);
     for (size_t i = 0; i < n; i++)
         l->q[i] = l->room[i] - constant;
@@ -207,7 +257,14 @@ static double solve(const hull_model *m, size_t c, const float *x, double self, 
                     layout *l) {
     size_t n = (size_t)m->count[c];
     double square = prepare(m, c, x, self, l);
-    matrix g = {m, c, l->wide, l->room};
+    matrix g = {.m = m,
+                .c = c,
+                .wide = l->wide,
+                .room = l->room,
+                .rows = l->rows,
+                .row_slot = l->row_slot,
+                .distance = lm_pair_kernel(LM_L2)};
+    memset(l->row_slot, 0, n * sizeof *l->row_slot);
     lm_qp_gram gram = {.n = n,
                        .diagonal = m->convex.diagonal + (size_t)m->first[c] * LM_PANEL,
                        .column = column,
