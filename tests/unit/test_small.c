@@ -181,7 +181,8 @@ static void test_the_largest_eigenvalues_are_those(void **state) {
         for (size_t s = 0; s < LM_COUNT(sizes); s++)
             for (size_t count = 0; count <= sizes[s]; count += 1 + sizes[s] / 5) {
                 size_t n = sizes[s];
-                double a[MOST * MOST] = {0}, copy[MOST * MOST], v[MOST * MOST], all[MOST], values[MOST];
+                double a[MOST * MOST] = {0}, copy[MOST * MOST], v[MOST * MOST], all[MOST],
+                                values[MOST];
                 draw((matrix)of, n, 1, n, a);
                 memcpy(copy, a, sizeof a);
                 lm_small_eigen(copy, n, all, v);
