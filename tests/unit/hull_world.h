@@ -133,23 +133,22 @@ static inline float *class_rows(const limn_data *data, size_t c, size_t *count) 
  *    methods promise, and 1e-5 of the squared size of the class and the query;
  *  - rounding: 1e-10 of that size, 1e-12 (nch 1e-11) of the norms in feature space;
  *  - the centre of a sphere: 1e-6 of its size (its program's gap of 1e-10 allows 1e-5). */
-static inline double tolerance_of(const slow_set *s, const slow_answer *a, double noise) {
+static inline double tolerance_of(const slow_set *s, const slow_answer *a) {
     bool flat = !s->curved && !s->neighbors && s->kind != HULL_NCH;
     bool sphere = s->kind == HULL_NHD || s->kind == HULL_NSC;
     double off = sphere ? 1e-6 : 0;
-    noise += (s->kind == HULL_NCH ? 1e-11 : 1e-12) * a->norm;
+    double noise = (s->kind == HULL_NCH ? 1e-11 : 1e-12) * a->norm;
     return (flat ? fmin(1e-3 * a->d2, 1e-5 * a->scale) : 0) + 1e-10 * a->scale + noise +
            2 * a->gap + 2 * off * sqrt(a->d2 * a->scale) + off * off * a->scale;
 }
 
 typedef struct tally {
     size_t compared, unclear, classes;
-    double worst; /* share of the tolerance */
 } tally;
 
-/* Compares distances and classes of n queries with the slow ones. noise: of squared distances. */
+/* Compares distances and classes of n queries with the slow ones. */
 static inline void hull_compare(limn_context *ctx, const limn_data *data, const slow_set *s,
-                                const limn_model *model, const float *x, size_t n, double noise,
+                                const limn_model *model, const float *x, size_t n,
                                 const char *where, tally *sums) {
     size_t d = data->schema.features, k = data->schema.labels.count;
     int32_t *classes = malloc(n * sizeof *classes);
@@ -169,14 +168,13 @@ static inline void hull_compare(limn_context *ctx, const limn_data *data, const 
         for (size_t c = 0; c < k; c++) {
             const slow_answer *a = &slow[i * k + c];
             double got = distances[i * k + c], off = fabs(got * got - a->d2);
-            double most = tolerance_of(s, a, noise);
+            double most = tolerance_of(s, a);
             sums->unclear += a->unclear;
             clear = clear && !a->unclear;
             best = a->d2 < slow[i * k + best].d2 ? c : best;
             if (a->unclear)
                 continue;
             sums->compared++;
-            sums->worst = fmax(sums->worst, most > 0 ? off / most : 0);
             if (!(off <= most))
                 fail_msg("%s: %s query %zu class %zu: %.17g instead of %.17g (scale %g)", where,
                          kind_names[s->kind], i, c, got, sqrt(a->d2), sqrt(a->scale));
@@ -185,8 +183,7 @@ static inline void hull_compare(limn_context *ctx, const limn_data *data, const 
             const slow_answer *a = &slow[i * k + c], *b = &slow[i * k + best];
             slow_set exact = *s;
             exact.neighbors = 1; /* floats decide nothing */
-            if (c != best &&
-                a->d2 - b->d2 <= tolerance_of(&exact, a, noise) + tolerance_of(&exact, b, noise))
+            if (c != best && a->d2 - b->d2 <= tolerance_of(&exact, a) + tolerance_of(&exact, b))
                 clear = false;
         }
         sums->classes += clear;
@@ -199,9 +196,8 @@ static inline void hull_compare(limn_context *ctx, const limn_data *data, const 
     free(slow);
 }
 
-/* Settings on data of all shapes. needs_room: hulls may fill the space, which is refused. noise: in
- * shares of what rounding is measured by. */
-static inline void compare_all(const slow_set *sets, size_t count, bool needs_room, double noise) {
+/* Settings on data of all shapes. needs_room: hulls may fill the space, which is refused. */
+static inline void compare_all(const slow_set *sets, size_t count, bool needs_room) {
     tally sums = {0};
     for (int of = 0; of < WORLD_COUNT; of++) {
         limn_context *ctx = make_context(NULL, 1, 5);
@@ -220,7 +216,7 @@ static inline void compare_all(const slow_set *sets, size_t count, bool needs_ro
             }
             char where[80];
             snprintf(where, sizeof where, "%s, setting %zu", world_name(of), i);
-            hull_compare(ctx, data, s, model, x, WORLD_QUERIES, noise, where, &sums);
+            hull_compare(ctx, data, s, model, x, WORLD_QUERIES, where, &sums);
             limn_model_free(model);
         }
         free(x);
@@ -230,9 +226,6 @@ static inline void compare_all(const slow_set *sets, size_t count, bool needs_ro
     if (sums.unclear * 6 > sums.compared || sums.classes * 8 < sums.compared)
         fail_msg("compared %zu distances and %zu classes, %zu unclear", sums.compared, sums.classes,
                  sums.unclear);
-    if (getenv("HULL_VERBOSE"))
-        print_message("compared %zu, classes %zu, unclear %zu, worst %g\n", sums.compared,
-                      sums.classes, sums.unclear, sums.worst);
 }
 
 #endif

@@ -16,7 +16,7 @@ static void test_affine_hulls_equal_slow_ones(void **state) {
         {.kind = HULL_NAH, SIGMOID(.05, 0), .rule = HULL_DIM_FULL, .cut = .05},
         {.kind = HULL_NAH, SIGMOID(.02, .1), .rule = HULL_DIM_GIVEN, .dim = 2, .cut = .05},
     };
-    compare_all(sets, LM_COUNT(sets), false, 0);
+    compare_all(sets, LM_COUNT(sets), false);
 }
 
 static void test_disks_equal_slow_ones(void **state) {
@@ -28,7 +28,7 @@ static void test_disks_equal_slow_ones(void **state) {
         {.kind = HULL_NHD, POLY(.2, .5, 3), .rule = HULL_DIM_GAP, .cut = 1e-3},
         {.kind = HULL_NHD, SIGMOID(.05, 0), .rule = HULL_DIM_FULL, .cut = .05, .nu = .25},
     };
-    compare_all(sets, LM_COUNT(sets), false, 0);
+    compare_all(sets, LM_COUNT(sets), false);
 }
 
 static void test_convex_hulls_equal_slow_ones(void **state) {
@@ -36,7 +36,7 @@ static void test_convex_hulls_equal_slow_ones(void **state) {
     static const slow_set sets[] = {{.kind = HULL_NCH, RBF(.1)},
                                     {.kind = HULL_NCH, RBF(3)},
                                     {.kind = HULL_NCH, POLY(.1, 1, 2)}};
-    compare_all(sets, LM_COUNT(sets), false, 0);
+    compare_all(sets, LM_COUNT(sets), false);
 }
 
 static void test_centres_of_spheres_equal_slow_ones(void **state) {
@@ -44,7 +44,7 @@ static void test_centres_of_spheres_equal_slow_ones(void **state) {
     static const slow_set sets[] = {{.kind = HULL_NSC, RBF(.1)},
                                     {.kind = HULL_NSC, RBF(1), .nu = .1},
                                     {.kind = HULL_NSC, POLY(.1, 1, 2), .nu = .5}};
-    compare_all(sets, LM_COUNT(sets), false, 0);
+    compare_all(sets, LM_COUNT(sets), false);
 }
 
 static void test_ridge_hulls_equal_slow_ones(void **state) {
@@ -52,7 +52,7 @@ static void test_ridge_hulls_equal_slow_ones(void **state) {
     static const slow_set sets[] = {{.kind = HULL_NRH, RBF(.1), .cut = 1e-6, .rho = .01},
                                     {.kind = HULL_NRH, RBF(1), .cut = 1e-6, .rho = 1},
                                     {.kind = HULL_NRH, POLY(.1, 1, 2), .cut = 1e-6, .rho = .1}};
-    compare_all(sets, LM_COUNT(sets), false, 0);
+    compare_all(sets, LM_COUNT(sets), false);
 }
 
 int main(void) {

@@ -20,7 +20,7 @@ static void test_linear_sets_equal_slow_ones(void **state) {
         {.kind = HULL_NRH, .cut = 1e-6, .rho = .1, .neighbors = 5},
         {.kind = HULL_NRH, .cut = 1e-6, .rho = 1e-3, .neighbors = 9},
     };
-    compare_all(sets, LM_COUNT(sets), true, 0);
+    compare_all(sets, LM_COUNT(sets), true);
 }
 
 static void test_sets_in_feature_space_equal_slow_ones(void **state) {
@@ -40,7 +40,7 @@ static void test_sets_in_feature_space_equal_slow_ones(void **state) {
         {.kind = HULL_NRH, RBF(.3), .cut = 1e-6, .rho = .1, .neighbors = 6},
         {.kind = HULL_NRH, POLY(.1, 1, 2), .cut = 1e-6, .rho = 1, .neighbors = 8},
     };
-    compare_all(sets, LM_COUNT(sets), false, 0);
+    compare_all(sets, LM_COUNT(sets), false);
 }
 
 int main(void) {
