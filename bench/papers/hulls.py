@@ -366,8 +366,10 @@ SECTIONS = {"disks": disks, "orl": orl, "coil20": coil20, "rbf": rbf, "usps": us
 LEGEND = """
 No scaling but where said; parameters not named have their defaults. median, p99: best of 5 single
 calls a row, over the rows, in medians over the rounds. batch: us a row, all test rows in one call,
-one thread. kB: what a query touches at most, pruning not counted. speed-up: the median of the scan
-over the method's; fewer: the same of the bytes. peak MB: of the whole process."""
+one thread. kB: of the bases and means, or of all rows; neither padding nor what pruning adds and
+saves is counted. speed-up: the median of the scan over the method's; fewer: the same of the bytes.
+peak MB: of the whole process. rbf: gamma is chosen first (7 values about the default), then cut (6;
+nch has none)."""
 
 
 def main():
