@@ -343,21 +343,6 @@ static size_t answer(const judge *j, size_t row, size_t g) {
     return best;
 }
 
-/* The grid point with the fewest errors; of equal ones the first. */
-static size_t best_point(const judge *j) {
-    size_t best = 0, least = SIZE_MAX;
-    for (size_t g = 0; g < j->grid.count; g++) {
-        size_t wrong = 0;
-        for (size_t i = 0; i < j->count; i++)
-            wrong += answer(j, i, g) != (size_t)j->label[i];
-        if (wrong < least) {
-            least = wrong;
-            best = g;
-        }
-    }
-    return best;
-}
-
 static double log_loss(const judge *j, size_t g, double beta) {
     double sum = 0, keep = 1 - 1 / ((double)j->count + 2);
     for (size_t i = 0; i < j->count; i++) {
@@ -405,6 +390,27 @@ static double best_beta(const judge *j, size_t g) {
         }
     }
     return exp((low + high) / 2);
+}
+
+/* The grid point with the fewest errors; of equal ones that of the least log loss, then the first.
+ */
+static size_t best_point(const judge *j) {
+    size_t best = 0, least = SIZE_MAX;
+    double loss = INFINITY;
+    for (size_t g = 0; g < j->grid.count; g++) {
+        size_t wrong = 0;
+        for (size_t i = 0; i < j->count; i++)
+            wrong += answer(j, i, g) != (size_t)j->label[i];
+        if (wrong > least)
+            continue;
+        double own = j->grid.count > 1 ? log_loss(j, g, best_beta(j, g)) : 0;
+        if (wrong < least || own < loss) {
+            best = g;
+            loss = own;
+        }
+        least = wrong;
+    }
+    return best;
 }
 
 static int ascending(const void *a, const void *b) {
