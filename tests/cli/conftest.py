@@ -1,10 +1,14 @@
 """Fixtures of the command tests: running limn, small data sets and a model of them."""
 
+import signal
 import subprocess
 
 import pytest
 
 from table import LIMN, TIMEOUT, blobs, environment, nearest
+
+# A shell starts what runs in the background with interrupts ignored, which children inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
