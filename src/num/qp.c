@@ -445,24 +445,23 @@ static void update_gradient(corral *c, bool exact) {
     }
 }
 
-/* min g'b over feasible b: the bound on the smallest ones, what is left on the next. */
-static double least_linear(corral *c) {
+double lm_qp_least(const double *g, size_t n, double bound, double *room) {
     double least = INFINITY, sum = 0;
-    if (isinf(c->bound)) {
-        for (size_t i = 0; i < c->n; i++)
-            least = fmin(least, c->g[i]);
+    if (!(bound < 1)) {
+        for (size_t i = 0; i < n; i++)
+            least = fmin(least, g[i]);
         return least;
     }
-    double whole = floor(1 / c->bound * (1 + 4 * DBL_EPSILON));
-    size_t k = whole < (double)c->n ? (size_t)whole : c->n;
-    memcpy(c->product, c->g, c->n * sizeof *c->g);
-    if (k < c->n) {
-        lm_rng rng = lm_rng_at(0, 0, c->n);
-        lm_select_kth_double(&rng, c->product, c->n, k);
-        sum = fmax(1 - (double)k * c->bound, 0) * c->product[k];
+    double whole = floor(1 / bound * (1 + 4 * DBL_EPSILON));
+    size_t k = whole < (double)n ? (size_t)whole : n;
+    memcpy(room, g, n * sizeof *g);
+    if (k < n) {
+        lm_rng rng = lm_rng_at(0, 0, n);
+        lm_select_kth_double(&rng, room, n, k);
+        sum = fmax(1 - (double)k * bound, 0) * room[k];
     }
     for (size_t i = 0; i < k; i++)
-        sum += c->product[i] * c->bound;
+        sum += room[i] * bound;
     return sum;
 }
 
@@ -511,7 +510,7 @@ static void appraise(corral *c, bool exact) {
             curved += c->a[i] * (c->g[i] - shifted);
         }
     c->value = curved / 2 - c->shift;
-    c->gap = fmax(linear - least_linear(c), 0);
+    c->gap = fmax(linear - lm_qp_least(c->g, c->n, c->bound, c->product), 0);
     double lower = c->value - c->gap, h = c->task->goal.constant * c->scale, noise = c->noise;
     double square = 2 * (c->value + h); /* a squared distance */
     if (h >= 0 && isfinite(h) && c->gap < square) {

@@ -17,4 +17,7 @@ typedef struct lm_corral_task {
 void lm_corral_run(const lm_corral_task *task, double *a, double *gradient, lm_qp_result *result,
                    void *scratch);
 
+/* The least b'g over all feasible b. room: n doubles. */
+double lm_qp_least(const double *g, size_t n, double bound, double *room);
+
 #endif

@@ -3,10 +3,11 @@
  * Its dual: minimise 1/2 a'Ga - q'a with q = diag(G)/2, sum a = 1, 0 <= a <= bound. The centre is
  * s = sum a_i x_i, and with g = Ga - q the squared distances are d_i^2 = a'Ga - 2 g_i. */
 #include "num/qp_corral.h"
+#include "num/qp_smo.h"
 
 #include <math.h>
 
-enum { SUPPORT_FIRST = 256 };
+enum { SUPPORT_FIRST = 256, PAIRS_MOST = 30 /* steps for each weight */ };
 #define END 1e-10 /* of the bound: a weight so near an end is there, but for rounding */
 
 static double square_at(double s2, double gradient) {
@@ -86,8 +87,46 @@ static bool go_on(void *user, double gap) {
     return w->status == LIMN_OK;
 }
 
-/* How much support there will be is not known: where the memory is too little, the run goes on from
- * its weights in more. */
+/* Pairs of weights, where more are free than the corral began with room for. room: 4 n doubles.
+ * False: it did not come to an end. */
+static bool run_pairs(const lm_corral_task *task, double *room, size_t *list, double *a,
+                      lm_qp_ball *ball) {
+    const lm_qp_gram *gram = task->gram;
+    size_t n = gram->n;
+    double *q = room, *gradient = room + n, s2 = 0;
+    for (size_t i = 0; i < n; i++)
+        q[i] = gram->diagonal[i] / 2;
+    lm_smo_task pairs = {.gram = gram,
+                         .q = q,
+                         .bound = fmax(fmin(task->bound, 1), 1 / (double)n),
+                         .tolerance = task->goal.tolerance / 16, /* the radius is its square root */
+                         .most = PAIRS_MOST * n,
+                         .go_on = task->go_on,
+                         .user = task->user};
+    if (!lm_smo_run(&pairs, a, gradient, room + 2 * n, list, &ball->qp))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        s2 += a[i] * (gradient[i] + q[i]);
+    ball->s2 = fmax(s2, 0);
+    ball->r2 = radius(a, gradient, n, fmax(task->bound, 1 / (double)n), ball->s2);
+    return true;
+}
+
+static limn_status try_pairs(limn_context *ctx, const lm_corral_task *task, double *a,
+                             lm_qp_ball *ball, bool *done) {
+    size_t n = task->gram->n;
+    double *room = lm_alloc(&ctx->mem, n, 4 * sizeof *room);
+    size_t *list = lm_alloc(&ctx->mem, n, sizeof *list);
+    limn_status status = room && list ? LIMN_OK : lm_fail_memory(ctx);
+    if (status == LIMN_OK)
+        *done = run_pairs(task, room, list, a, ball);
+    lm_free(&ctx->mem, room);
+    lm_free(&ctx->mem, list);
+    return status;
+}
+
+/* How much support there will be is not known: where the memory is too little, pairs of weights are
+ * tried, and if they come to no end, the corral goes on from there in more memory. */
 limn_status lm_qp_sphere(limn_context *ctx, const lm_qp_gram *gram, double bound, double tolerance,
                          const char *stage, double *a, lm_qp_ball *ball) {
     watch w = {ctx, stage, LIMN_OK};
@@ -105,9 +144,18 @@ limn_status lm_qp_sphere(limn_context *ctx, const lm_qp_gram *gram, double bound
         run(&task, room, a, ball, room + 2 * gram->n);
         lm_free(&ctx->mem, room);
         again = ball->qp.full && w.status == LIMN_OK;
-        support *= 2;
         iterations += ball->qp.iterations;
         passes += ball->qp.passes;
+        if (again && support == SUPPORT_FIRST) {
+            bool done = false;
+            limn_status status = try_pairs(ctx, &task, a, ball, &done);
+            if (status != LIMN_OK)
+                return status;
+            again = !done && w.status == LIMN_OK;
+            iterations += ball->qp.iterations;
+            passes += ball->qp.passes;
+        }
+        support *= 2;
     }
     ball->qp.iterations = iterations;
     ball->qp.passes = passes;

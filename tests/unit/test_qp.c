@@ -4,6 +4,7 @@
 #include "counting.h"
 #include "num/factor.h"
 #include "num/pack.h"
+#include "num/qp_smo.h"
 #include "qp_world.h"
 
 #include <setjmp.h>
@@ -553,6 +554,108 @@ static void test_training_finds_what_a_run_finds(void **state) {
     assert_int_equal(count.live, 0);
 }
 
+/* ---- pairs of weights ---- */
+
+/* From all weights alike. */
+static void check_pairs(cloud shape, size_t n, size_t p, double bound, double scale,
+                        uint64_t seed) {
+    program w = program_make(shape, AIM_SPHERE, n, p, bound, scale, seed);
+    double *a = calloc(n, sizeof *a), *room = calloc(3 * n, sizeof *room), *exact = calloc(n, 8);
+    size_t *list = calloc(n, sizeof *list);
+    lm_qp_gram gram = lm_qp_of_rows(&w.rows, w.diagonal);
+    lm_qp_result result;
+    for (size_t i = 0; i < n; i++)
+        a[i] = 1 / (double)n;
+    lm_smo_task task = {
+        .gram = &gram, .q = w.q, .bound = bound, .tolerance = 1e-10, .most = 200000};
+    assert_true(lm_smo_run(&task, a, room, room + n, list, &result));
+    merit found = merit_of(&w, a), least = least_by_gradients(&w, exact);
+    assert_true(least.gap <= 1e-9L * w.top);
+    assert_true(fabsl(found.value - least.value) <= 2e-9L * w.top);
+    assert_true(fabsl((long double)result.value - found.value) <= 1e-12L * w.top);
+    assert_true(fabsl((long double)result.gap - found.gap) <= 1e-11L * w.top);
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        assert_true(a[i] >= 0 && a[i] <= bound);
+        sum += a[i];
+    }
+    assert_true(fabs(sum - 1) <= 1e-10);
+    free(a);
+    free(exact);
+    free(room);
+    free(list);
+    program_free(&w);
+}
+
+static void test_pairs_of_weights_end_at_the_least_value(void **state) {
+    (void)state;
+    static const cloud shapes[] = {CLOUD_NORMAL, CLOUD_FLAT, CLOUD_DUPLICATES, CLOUD_GRID};
+    for (size_t c = 0; c < LM_COUNT(shapes); c++) {
+        check_pairs(shapes[c], 1, 3, 1, 1, 1);
+        check_pairs(shapes[c], 40, 60, 1 / (0.2 * 40), 1, 2);
+        check_pairs(shapes[c], 60, 5, 1 / (0.1 * 60), 1e80, 3);
+        check_pairs(shapes[c], 60, 5, 1, 1, 4);
+        check_pairs(shapes[c], 90, 12, 1 / (0.437 * 90), 1e-80, 5);
+    }
+}
+
+static void test_pairs_that_come_to_no_end_say_so(void **state) {
+    (void)state;
+    enum { N = 60 };
+    program w = program_make(CLOUD_NORMAL, AIM_SPHERE, N, 9, 1, 1, 1);
+    double a[N] = {1}, room[3 * N];
+    size_t list[N];
+    lm_qp_gram gram = lm_qp_of_rows(&w.rows, w.diagonal);
+    lm_qp_result result;
+    lm_smo_task task = {.gram = &gram, .q = w.q, .bound = 1, .tolerance = 1e-12, .most = 3};
+    assert_false(lm_smo_run(&task, a, room, room + N, list, &result));
+    merit found = merit_of(&w, a);
+    assert_true(!result.converged && found.gap > 1e-12L * w.top);
+    assert_true(fabsl((long double)result.gap - found.gap) <= 1e-12L * w.top);
+    program_free(&w);
+}
+
+/* Narrow kernels: nearly all weights are free, whatever the bound. */
+static void test_training_by_pairs_finds_the_sphere_of_a_narrow_kernel(void **state) {
+    (void)state;
+    enum { N = 500 };
+    static const double bounds[] = {1, 1 / (0.4 * N)};
+    counting count = {0};
+    limn_context *ctx = counting_context(&count);
+    double *cells = calloc(N * N, sizeof *cells), diagonal[N], a[N], x[N][2];
+    lm_rng rng = lm_rng_at(3, 0, 0);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < 2; j++)
+            x[i][j] = lm_rng_normal(&rng);
+    for (size_t i = 0; i < N * N; i++) {
+        const double *u = x[i / N], *v = x[i % N];
+        double d2 = (u[0] - v[0]) * (u[0] - v[0]) + (u[1] - v[1]) * (u[1] - v[1]);
+        cells[i] = exp(-300 * d2);
+    }
+    lm_qp_matrix matrix = {cells, N};
+    lm_qp_matrix_diagonal(&matrix, diagonal);
+    lm_qp_gram gram = lm_qp_of_matrix(&matrix, diagonal);
+    for (size_t b = 0; b < LM_COUNT(bounds); b++) {
+        lm_qp_ball ball;
+        size_t free_weights = 0;
+        assert_int_equal(lm_qp_sphere(ctx, &gram, bounds[b], 1e-10, "sphere", a, &ball), LIMN_OK);
+        assert_true(ball.qp.converged && !ball.qp.full && ball.qp.gap <= 1e-10);
+        for (size_t i = 0; i < N; i++) { /* d^2 of the free ones is r^2, by definition */
+            double dot = 0;
+            for (size_t j = 0; j < N; j++)
+                dot += cells[i * N + j] * a[j];
+            bool is_free = a[i] > 1e-6 * bounds[b] && a[i] < bounds[b] * (1 - 1e-6);
+            free_weights += is_free;
+            if (is_free)
+                assert_true(fabs(1 - 2 * dot + ball.s2 - ball.r2) < 1e-7);
+        }
+        assert_true(free_weights > 256); /* more than the corral begins with */
+    }
+    free(cells);
+    limn_context_free(ctx);
+    assert_int_equal(count.live, 0);
+}
+
 /* Points at right angles: all of them carry weight, more than the first memory holds. */
 static void test_training_makes_room_for_any_support(void **state) {
     (void)state;
@@ -770,6 +873,9 @@ int main(void) {
         cmocka_unit_test(test_without_free_points_the_radius_is_in_the_middle),
         cmocka_unit_test(test_the_radius_lies_between_inner_and_outer_points),
         cmocka_unit_test(test_training_finds_what_a_run_finds),
+        cmocka_unit_test(test_pairs_of_weights_end_at_the_least_value),
+        cmocka_unit_test(test_pairs_that_come_to_no_end_say_so),
+        cmocka_unit_test(test_training_by_pairs_finds_the_sphere_of_a_narrow_kernel),
         cmocka_unit_test(test_training_makes_room_for_any_support),
         cmocka_unit_test(test_training_survives_every_failing_allocation),
         cmocka_unit_test(test_training_can_be_cancelled_at_every_report),
