@@ -15,10 +15,13 @@ import gzip
 import json
 import math
 import os
-import subprocess
+import sys
 import tempfile
 
 import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "peers"))
+from limn_command import Command  # noqa: E402
 
 DATA = os.environ.get("LIMN_DATA", os.path.join("..", "shared", "data"))
 STYLES = {"paper": ["style=paper"], "default": []}
@@ -34,38 +37,16 @@ DIMS, TREES = 100, 3
 LIMITED, UNLIMITED = (1000, 3000, 10000, 30000, 100000, 1000000), (1000, 3000, 10000, 30000, 100000)
 
 
-class Limn:
-    """Trains and evaluates in a folder of its own."""
-
-    def __init__(self, program, folder):
-        self.program, self.folder = program, folder
-        self.model = self.path("model.limn")
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def run(self, *words):
-        done = subprocess.run([self.program, *words], text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE)
-        if done.returncode:
-            raise RuntimeError(done.stderr.strip() or f"{words[0]} failed")
-        return done.stdout
+class Forests(Command):
+    """What trains and evaluates forests."""
 
     def train(self, data, params=(), seed=1, more=()):
-        params = [word for param in params for word in ("-p", param)]
-        return json.loads(self.run("train", data, "-m", "bforest", *params, "--seed", str(seed),
-                                   "-o", self.model, "--json", *more))
+        return json.loads(super().train(data, seed, "bforest", params, more=more).stdout)
 
     def nearest(self, train, test):
         """Error of the nearest neighbour."""
-        self.run("train", train, "-m", "knn", "-p", "k=1", "--scale", "none", "-o", self.model)
+        super().train(train, method="knn", params=["k=1"])
         return 100 * self.eval(test, "--no-speed", "--threads", "0")["error"]
-
-    def eval(self, data, *more):
-        return json.loads(self.run("eval", self.model, data, "--json", *more))
-
-    def stats(self):
-        return json.loads(self.run("info", self.model, "--json"))["stats"]
 
 
 # ---- data ----
@@ -201,7 +182,7 @@ def main():
     parser.add_argument("sections", nargs="*", choices=[[], *SECTIONS])
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        limn = Limn(os.path.abspath(options.limn), folder)
+        limn = Forests(os.path.abspath(options.limn), folder, "none")
         for name in options.sections or SECTIONS:
             SECTIONS[name](limn)
 

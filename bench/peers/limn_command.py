@@ -21,10 +21,10 @@ class Command:
             raise RuntimeError(done.stderr.strip() or f"{words[0]} failed")
         return done
 
-    def train(self, data, seed=1, method="vpc", params=(), before=()):
+    def train(self, data, seed=1, method="vpc", params=(), before=(), more=()):
         params = [word for param in params for word in ("-p", param)]
         return self.run("train", data, "-m", method, *params, "--scale", self.scale, "--seed",
-                        str(seed), "-o", self.model, "--json", before=before)
+                        str(seed), "-o", self.model, "--json", *more, before=before)
 
     def training_cost(self, data, **how):
         """The summary of a training and the peak memory of its process in MB."""
