@@ -166,7 +166,7 @@ bool hull_list_parts(hull_model *m, hull_part *parts, size_t *count);
 /* Takes memory for all of them, zeroed. */
 limn_status hull_take_parts(limn_context *ctx, hull_model *m);
 
-/* ---- answers: hull_measure fills these for one row ---- */
+/* ---- answers ---- */
 
 typedef struct hull_found {
     double d2;     /* squared distance from the set */
@@ -229,7 +229,7 @@ void hull_stats(const void *model, lm_stats *stats);
 unsigned hull_lacks(const void *model);
 
 /* train.c, io.c */
-limn_status hull_configure(limn_context *ctx, const lm_params *params, hull_options *options);
+void hull_configure(const lm_params *params, hull_options *options);
 limn_status hull_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
                        void **model);
 void hull_destroy(const limn_allocator *mem, void *model);

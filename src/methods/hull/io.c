@@ -284,9 +284,8 @@ limn_status hull_load(limn_context *ctx, const lm_file *file, const lm_shape *sh
         return lm_fail_memory(ctx);
     m->d = shape->d;
     m->classes = shape->classes;
-    limn_status status = hull_configure(ctx, params, &m->options);
-    if (status == LIMN_OK)
-        status = get_about(ctx, file, m);
+    hull_configure(params, &m->options);
+    limn_status status = get_about(ctx, file, m);
     if (status == LIMN_OK)
         status = get_parts(ctx, file, m);
     if (status == LIMN_OK && m->sample_panels)

@@ -45,9 +45,8 @@ static bool is_euclidean(const hull_options *o) {
     return type == LM_LINEAR || type == LM_RBF || (type == LM_POLYNOMIAL && o->kernel.coef0 >= 0);
 }
 
-limn_status hull_configure(limn_context *ctx, const lm_params *params, hull_options *o) {
+void hull_configure(const lm_params *params, hull_options *o) {
     static const lm_kernel_type kernels[] = {LM_LINEAR, LM_RBF, LM_POLYNOMIAL, LM_SIGMOID};
-    (void)ctx;
     *o = (hull_options){.kind = kind_of(params->owner)};
     o->kernel.type = kernels[lm_param_choice(params, "kernel")];
     o->kernel_space = o->kernel.type != LM_LINEAR;
@@ -65,7 +64,6 @@ limn_status hull_configure(limn_context *ctx, const lm_params *params, hull_opti
     o->reject = lm_param_real(params, "reject");
     bool asked = lm_param_exists(params, "prune") && lm_param_choice(params, "prune") == 0;
     o->prune = asked && is_euclidean(o);
-    return LIMN_OK;
 }
 
 limn_scale hull_scaling(const lm_params *params) {
@@ -328,9 +326,8 @@ limn_status hull_train(limn_context *ctx, const lm_train_set *set, const lm_para
     m->d = set->d;
     m->classes = set->classes;
     m->limit = INFINITY;
-    limn_status status = hull_configure(ctx, params, &m->options);
-    if (status == LIMN_OK)
-        status = group_rows(ctx, set, &groups);
+    hull_configure(params, &m->options);
+    limn_status status = group_rows(ctx, set, &groups);
     if (status == LIMN_OK && m->options.kernel_space && m->options.auto_gamma)
         status = find_gamma(ctx, set, &m->options.kernel.gamma);
     if (status == LIMN_OK)
