@@ -1,6 +1,7 @@
 /* The contract of src/method.h, proved for every registered method, each task it can do and every
  * degenerate shape of data. A new method is tested here without a change to this file. */
 #include "classifier/classifier.h"
+#include "heap_calls.h"
 #include "reseal.h"
 #include "support.h"
 
@@ -20,32 +21,6 @@ static const limn_task tasks[] = {LIMN_CLASSIFY, LIMN_REGRESS, LIMN_SEARCH, LIMN
                                   LIMN_DENSITY};
 static const limn_scale scales[] = {LIMN_SCALE_AUTO, LIMN_SCALE_NONE, LIMN_SCALE_MINMAX,
                                     LIMN_SCALE_ZSCORE};
-
-/* ---- what the linker sends us instead of malloc and friends: any call from the library ---- */
-
-static long heap_calls;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *block, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-
-void *__wrap_malloc(size_t size) {
-    heap_calls++;
-    return __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size) {
-    heap_calls++;
-    return __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *block, size_t size) {
-    heap_calls++;
-    return __real_realloc(block, size);
-}
 
 /* ---- all answers of a model to the same queries, in one block that can be compared ---- */
 

@@ -2,6 +2,7 @@
  * free weights and against projected gradients (qp_world.h). */
 #include "base/quickselect.h"
 #include "counting.h"
+#include "heap_calls.h"
 #include "num/factor.h"
 #include "num/pack.h"
 #include "num/qp_smo.h"
@@ -14,31 +15,6 @@
 #include <cmocka.h>
 
 static const double scales[] = {1, 1e150, 1e-150, 1e4};
-
-/* What the linker sends us instead of malloc and friends: any call from the library. */
-static long heap_calls;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *block, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-
-void *__wrap_malloc(size_t size) {
-    heap_calls++;
-    return __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size) {
-    heap_calls++;
-    return __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *block, size_t size) {
-    heap_calls++;
-    return __real_realloc(block, size);
-}
 
 /* ---- one run ---- */
 
