@@ -202,6 +202,8 @@ static bool block_fine(const bf_model *m, const bf_tree *tree, size_t i, size_t 
         node->children > m->children || node->offset != (capacity ? *used : 0) ||
         places > tree->used - *used)
         return false;
+    if (!capacity)
+        return true;
     const uint32_t *points = tree->arena + node->offset, *nodes = points + capacity;
     *used += places;
     for (size_t k = 0; k < node->children; k++) {

@@ -126,6 +126,8 @@ typedef struct place {
 static place nearest(const bf_model *m, const bf_tree *tree, uint64_t number, bf_probe *p,
                      place v) {
     const bf_node *node = &tree->node[v.node];
+    if (!node->children) /* a tree of leaves has no arena */
+        return v;
     const uint32_t *points = tree->arena + node->offset, *nodes = points + node->capacity;
     bool none = node->children >= m->children;
     place best = v;
@@ -202,11 +204,12 @@ bf_end bf_descend(const bf_model *m, const bf_tree *tree, uint64_t number, bf_pr
 /* What the next step needs of memory is asked for while other trees take theirs. */
 static void fetch_children(const walk *w) {
     const bf_node *node = &w->tree->node[w->v.node];
+    if (!node->children)
+        return;
     const uint32_t *points = w->tree->arena + node->offset;
     for (size_t i = 0; i < node->children && i < BF_CHUNK; i += 16)
         __builtin_prefetch(points + i);
-    if (node->children)
-        __builtin_prefetch(points + node->capacity);
+    __builtin_prefetch(points + node->capacity);
 }
 
 void bf_descend_some(const bf_model *m, const size_t *trees, size_t count, bf_probe *p,
@@ -456,11 +459,11 @@ void bf_tree_write(const bf_tree *tree, bf_node *node, uint32_t *arena) {
     size_t used = 0;
     for (size_t i = 0; i < tree->nodes; i++) {
         const bf_node *from = &tree->node[i];
-        const uint32_t *points = tree->arena + from->offset, *nodes = points + from->capacity;
         node[i] = *from;
         node[i].offset = from->capacity ? (uint32_t)used : 0;
         if (!from->capacity)
             continue;
+        const uint32_t *points = tree->arena + from->offset, *nodes = points + from->capacity;
         memset(arena + used, 0, 2 * (size_t)from->capacity * sizeof *arena);
         memcpy(arena + used, points, from->children * sizeof *arena);
         memcpy(arena + used + from->capacity, nodes, from->children * sizeof *arena);
