@@ -11,17 +11,22 @@
 
 #include "base/base.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
+/* Several threads may ask at once. */
 typedef struct counting {
-    long live;         /* blocks not released yet */
-    unsigned fail_at;  /* requests until one fails; 0: none does */
-    unsigned requests; /* so far */
+    atomic_long live;     /* blocks not released yet */
+    atomic_uint fail_at;  /* requests until one fails; 0: none does */
+    atomic_uint requests; /* so far */
 } counting;
 
 static inline int counting_refuses(counting *count) {
-    count->requests++;
-    return count->fail_at && --count->fail_at == 0;
+    unsigned left = atomic_load(&count->fail_at);
+    atomic_fetch_add(&count->requests, 1);
+    while (left && !atomic_compare_exchange_weak(&count->fail_at, &left, left - 1))
+        ;
+    return left == 1;
 }
 
 static inline void *counting_allocate(void *user, size_t size) {
