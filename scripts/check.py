@@ -3,7 +3,7 @@
 
   1 gcc release build                   2 clang release build: both without a warning
   3 unit and contract tests (gcc)       4 the same under AddressSanitizer and UBSan, with the
-  5 concurrent prediction under TSan      fuzzers' corpus
+  5 threads under TSan                    fuzzers' corpus
   6 command, Python, layout and install tests (pytest), the command tests also under ASan + UBSan
   7 the packed sets on NEON, where a cross compiler and qemu-user are installed
 
@@ -164,8 +164,9 @@ def check():
         all_cmocka(programs(asan), ASAN)
         replay(asan)
     if tsan:
-        say("concurrent prediction under ThreadSanitizer")
-        for name in ("test_concurrent", "test_parallel", "test_work"):
+        say("threads under ThreadSanitizer")
+        for name in ("test_concurrent", "test_parallel", "test_work", "test_learn_forest",
+                     "test_bforest_life", "test_hull_hostile"):
             cmocka(os.path.join(tsan, "tests", name), {"TSAN_OPTIONS": "halt_on_error=1"})
     if gcc:
         env = {"LIMN_BIN": os.path.join(gcc, "limn"), "LIMN_BUILD": gcc}
