@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 enum { VALUE_COLUMN = 18, NAME_COLUMNS = 30 };
@@ -83,6 +84,14 @@ static void print_params(const limn_model *model, const limn_model_info *info) {
     }
 }
 
+/* Counts whole, measured figures with the digits that mean something. */
+static const char *text_stat(double value, char *text) {
+    if (value == floor(value))
+        return cli_text_double(value, text);
+    snprintf(text, CLI_NUMBER_BYTES, "%.4g", value);
+    return text;
+}
+
 static void print_stats(const limn_model *model, const limn_model_info *info) {
     for (size_t i = 0; i < info->stat_count; i++) {
         char name[CLI_NAME_BYTES], number[CLI_NUMBER_BYTES];
@@ -92,7 +101,7 @@ static void print_stats(const limn_model *model, const limn_model_info *info) {
             break;
         /* The blank keeps a long name apart from its value. */
         printf("  %-*s %s\n", VALUE_COLUMN - 3, cli_text_name(stat, NAME_COLUMNS, name),
-               cli_text_double(value, number));
+               text_stat(value, number));
     }
 }
 
