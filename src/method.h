@@ -1,7 +1,7 @@
 /* method.h: the contract that a method implements: one static table.
  *
  * To add a method: a folder src/methods/<name>/ with train.c, query.c, io.c and method.c (the
- * table), one line in src/registry.c, its files in src/meson.build, docs/methods/<name>.md and its
+ * table), one line in src/registry.c, its files in src/meson.build, a page in docs/methods and its
  * tests. The contract tests run over it by themselves.
  *
  * A method sees classes 0..classes-1 and scaled float32 rows, all finite. Its model is immutable
