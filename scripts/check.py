@@ -134,11 +134,11 @@ def neon():
     common = [compiler, "-std=c11", "-D_GNU_SOURCE", "-O3", "-ffp-contract=fast",
               "-fno-trapping-math", "-fno-math-errno", "-DLM_HAVE_NEON=1", "-DLM_ISA=neon",
               "-DCHECK_NUM_MAIN", "-Iinclude", "-Isrc", "-Itests/unit", "-static"]
-    sources = ["src/num/simd/body.c", "src/num/simd/dense.c", "src/num/simd/expand.c",
-               "src/num/simd/tree.c",
-               "src/num/simd/wide.c",
+    sources = ["src/num/simd/body.c", "src/num/simd/dense.c", "src/num/simd/kernel_sums.c",
+               "src/num/simd/rows.c",
+               "src/num/simd/pack_double.c",
                "src/num/simd/dispatch.c",
-               "src/num/pack.c", "src/num/expand.c",
+               "src/num/pack.c", "src/num/kernel.c", "src/num/kernel_sums.c",
                "tests/unit/check_num.c", *sorted(glob.glob(os.path.join(ROOT, "src/base/*.c")))]
     program = os.path.join(folder, "check_num")
     code, _ = run([*common, *sources, "-lm", "-lpthread", "-o", program])
@@ -171,7 +171,7 @@ def check():
     if gcc:
         env = {"LIMN_BIN": os.path.join(gcc, "limn"), "LIMN_BUILD": gcc}
         pytest("command, Python, layout and install tests",
-               ["tests/cli", "tests/python", "tests/tree"], env)
+               ["tests/cli", "tests/python", "tests/repo"], env)
     if asan:
         env = dict(ASAN, LIMN_BIN=os.path.join(asan, "limn"), LIMN_SANITIZED="1")
         pytest("command tests under ASan and UBSan", ["tests/cli"], env)

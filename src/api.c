@@ -1,6 +1,6 @@
 /* api.c: the public functions: they check arguments and dispatch. */
-#include "classifier/classifier.h"
-#include "data/reader.h"
+#include "data/read/reader.h"
+#include "model/model.h"
 #include "num/pack.h"
 
 #include <math.h>
@@ -199,9 +199,9 @@ const char *limn_model_stat(const limn_model *model, size_t index, double *value
     return stats.list[index].name;
 }
 
-/* ---- learning: classifier/learn.c and classifier/mark.c ---- */
+/* ---- learning: model/learn.c and model/mark.c ---- */
 
-/* ---- predicting: limn_predictor_new and limn_predictor_free are in classifier/predict.c ---- */
+/* ---- predicting: limn_predictor_new and limn_predictor_free are in model/predict.c ---- */
 
 void limn_predictor_options_init(limn_predictor_options *options) {
     memset(options, 0, sizeof *options);

@@ -14,7 +14,7 @@
 
 #include "base/base.h"
 #include "base/params.h"
-#include "model/container.h"
+#include "container/container.h"
 
 /* What a method is trained on. Borrowed: copy what the model keeps. */
 typedef struct lm_train_set {

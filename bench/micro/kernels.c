@@ -15,6 +15,7 @@
  * share caches and memory, so measure on a quiet machine.
  *
  *     kernels [--json] [--rounds N] [--isa NAME] */
+#include "num/kernel.h"
 #include "num/pack.h"
 #include "peak.h"
 

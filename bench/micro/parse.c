@@ -7,7 +7,7 @@
  * beside them `wc -l`, which does nothing but look for newlines. bench/peers/parse.py does the same
  * with numpy and pandas. */
 #include "base/base.h"
-#include "data/reader.h"
+#include "data/read/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

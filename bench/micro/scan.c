@@ -6,9 +6,9 @@
  * The plain loop is what a C programmer writes first, compiled with -O3 for the same baseline as
  * the library. Latency as the project defines it: per query the best of 5 calls, then the median
  * over queries. */
-#include "classifier/classifier.h"
-#include "data/reader.h"
+#include "data/read/reader.h"
 #include "eval/evaluate.h"
+#include "model/model.h"
 #include "num/pack.h"
 
 #include <stdio.h>

@@ -18,8 +18,8 @@
  * The caller takes the best of the rounds. Latency is the project's: best of 5 calls a row, then
  * the median and the 99th percentile over rows; mean is that of a plain loop over rows. */
 #include "../micro/peak.h"
-#include "classifier/classifier.h"
 #include "eval/evaluate.h"
+#include "model/model.h"
 #include "num/pack.h"
 #include "read.h"
 

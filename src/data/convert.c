@@ -4,8 +4,8 @@
  * categories, classes, rows, whether all values are bytes), the second time each piece is written
  * as it comes, so memory does not grow with the file. What comes out of a pipe, and a file whose
  * missing cells are filled in with medians, is held in memory. */
-#include "data/reader.h"
-#include "data/write_impl.h"
+#include "data/read/reader.h"
+#include "data/write/write_impl.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -54,7 +54,8 @@ static limn_status refuse_inputs(limn_context *ctx, const char *from,
     return status;
 }
 
-/* By their first bytes: limn's own, as src/model/layout.h has them, and the first word of LIBSVM's.
+/* By their first bytes: limn's own, as src/container/layout.h has them, and the first word of
+ * LIBSVM's.
  */
 static bool is_model(const char *path) {
     static const char limn[] = "limn\r\n\x1a\n", libsvm[] = "svm_type ";

@@ -2,7 +2,7 @@
 #ifndef LIMN_EVAL_EVALUATE_H
 #define LIMN_EVAL_EVALUATE_H
 
-#include "classifier/classifier.h"
+#include "model/model.h"
 
 /* A monotonic clock in seconds. */
 double lm_clock(void);

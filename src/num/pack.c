@@ -160,22 +160,6 @@ void lm_segment_argmin(const float *values, const uint32_t *start, size_t count,
     lm_simd_get()->segment_argmin(values, start, count, index);
 }
 
-void lm_exp(float *values, size_t n) {
-    lm_simd_get()->exp(values, n);
-}
-
-void lm_rbf(float *values, size_t n, float gamma) {
-    lm_simd_get()->rbf(values, n, gamma);
-}
-
-void lm_poly(float *values, size_t n, float gamma, float coef0, unsigned degree) {
-    lm_simd_get()->poly(values, n, gamma, coef0, degree);
-}
-
-void lm_sigmoid(float *values, size_t n, float gamma, float coef0) {
-    lm_simd_get()->sigmoid(values, n, gamma, coef0);
-}
-
 void lm_cosine(float *values, size_t n, const float *norms, float x_norm) {
     lm_simd_get()->cosine(values, n, norms, x_norm);
 }

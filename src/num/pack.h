@@ -57,7 +57,7 @@ void lm_pack_query(const lm_pack *pack, lm_metric metric, size_t first, size_t c
 void lm_pack_block(const lm_pack *pack, lm_metric metric, size_t first, size_t count,
                    const float *x, size_t x_stride, size_t m, float *out, size_t out_stride);
 
-/* ---- reductions and transforms of a row of results ---- */
+/* ---- reductions of a row of results ---- */
 
 /* The lowest index of the smallest value; n > 0; NaN never wins unless all are NaN (then 0). */
 size_t lm_argmin(const float *values, size_t n);
@@ -72,19 +72,6 @@ void lm_smallest(const float *values, size_t n, size_t k, uint32_t *index, uint3
 /* For each segment s < count: the argmin of values[start[s] .. start[s+1]), as an absolute index;
  * an empty segment gives UINT32_MAX. start has count + 1 ascending entries. */
 void lm_segment_argmin(const float *values, const uint32_t *start, size_t count, uint32_t *index);
-
-/* values[i] <- exp(values[i]): relative error at most LM_EXP_ERROR over the whole range; below
- * -87.3365, where the result would not be a normal number, it is 0; overflow gives infinity. */
-#define LM_EXP_ERROR 8.6e-8
-void lm_exp(float *values, size_t n);
-/* values[i] (squared distances) <- exp(-gamma * values[i]); infinity gives 0 (1 for gamma 0). */
-void lm_rbf(float *values, size_t n, float gamma);
-/* values[i] (dot products) <- (gamma * values[i] + coef0)^degree. */
-void lm_poly(float *values, size_t n, float gamma, float coef0, unsigned degree);
-/* values[i] (dot products) <- tanh(gamma * values[i] + coef0); the relative error of the tanh
- * itself is at most LM_TANH_ERROR. */
-#define LM_TANH_ERROR 1.45e-7
-void lm_sigmoid(float *values, size_t n, float gamma, float coef0);
 
 /* Squared norms of the rows, summed in double, rounded once, 0 for a row of zeros only; out holds
  * n. */

@@ -1,7 +1,7 @@
 /* The contract of src/method.h, proved for every registered method, each task it can do and every
  * degenerate shape of data. A new method is tested here without a change to this file. */
-#include "classifier/classifier.h"
 #include "heap_calls.h"
+#include "model/model.h"
 #include "reseal.h"
 #include "support.h"
 

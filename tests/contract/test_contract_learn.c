@@ -1,7 +1,7 @@
 /* The contract of learning and forgetting in src/method.h, proved for every registered method:
  * those that can, in each task, scaling and degenerate shape of data; the others refuse with a
  * sentence. A new method is tested here without a change to this file. */
-#include "classifier/classifier.h"
+#include "model/model.h"
 #include "support.h"
 
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 #ifndef LIMN_TESTS_FUZZ_DATA_H
 #define LIMN_TESTS_FUZZ_DATA_H
 
-#include "data/reader.h"
+#include "data/read/reader.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* fuzz_model.c: the model loader on hostile bytes: as they are, and with their checksums made
  * valid, so that the fuzzer reaches what lies behind them. A model that loads must also answer, and
  * learn and forget if its method can, and then answer and save what it has become. */
-#include "classifier/classifier.h"
+#include "model/model.h"
 #include "reseal.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* fuzz_svm.c: LIBSVM's text models as hostile bytes. A model that parses must be sound, and can be
  * written. */
 #include "fuzz_data.h"
-#include "learn/svm.h"
+#include "svm/svm.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

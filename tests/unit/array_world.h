@@ -2,7 +2,7 @@
 #ifndef LIMN_TESTS_ARRAY_WORLD_H
 #define LIMN_TESTS_ARRAY_WORLD_H
 
-#include "data/array.h"
+#include "data/read/array.h"
 #include "data_world.h"
 
 typedef struct bytes {

@@ -4,6 +4,7 @@
  * Compiled with -DCHECK_NUM_MAIN it is a program of its own. */
 #include "check_num.h"
 
+#include "num/kernel.h"
 #include "num/pack.h"
 
 #include <float.h>

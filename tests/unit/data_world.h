@@ -4,7 +4,7 @@
 #define LIMN_TESTS_DATA_WORLD_H
 
 #include "counting.h"
-#include "data/reader.h"
+#include "data/read/reader.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

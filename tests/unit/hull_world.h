@@ -2,8 +2,8 @@
 #ifndef LIMN_TESTS_HULL_WORLD_H
 #define LIMN_TESTS_HULL_WORLD_H
 
-#include "classifier/classifier.h"
 #include "hull_slow.h"
+#include "model/model.h"
 #include "support.h"
 
 #include <setjmp.h>

@@ -4,7 +4,7 @@
 #ifndef LIMN_TESTS_QP_WORLD_H
 #define LIMN_TESTS_QP_WORLD_H
 
-#include "num/qp.h"
+#include "num/qp/qp.h"
 
 #include <math.h>
 #include <stdlib.h>

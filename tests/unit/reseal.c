@@ -1,5 +1,5 @@
-/* reseal.c: written from docs/format.md alone, without the headers of src/model, so that it is a
- * second reading of the specification. */
+/* reseal.c: written from docs/format.md alone, without the headers of src/container, so that it is
+ * a second reading of the specification. */
 #include "reseal.h"
 
 #include <stdint.h>

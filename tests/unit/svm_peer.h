@@ -3,9 +3,9 @@
 #ifndef LIMN_TESTS_SVM_PEER_H
 #define LIMN_TESTS_SVM_PEER_H
 
-#include "classifier/classifier.h"
-#include "learn/machine.h"
+#include "model/model.h"
 #include "support.h"
+#include "svm/machine.h"
 
 #include <dirent.h>
 #include <libsvm/svm.h>

@@ -3,7 +3,7 @@
 #ifndef LIMN_TESTS_SVM_WORLD_H
 #define LIMN_TESTS_SVM_WORLD_H
 
-#include "learn/svm.h"
+#include "svm/svm.h"
 #include "write_world.h"
 
 /* ---- files and parsing ---- */

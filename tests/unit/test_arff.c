@@ -1,6 +1,6 @@
 /* test_arff.c: ARFF files: header, quotes, nominal and sparse rows, weights, matching to a model;
  * test_arff_hostile.c has the bad ones. */
-#include "data/reader_impl.h"
+#include "data/read/reader_impl.h"
 #include "data_world.h"
 
 #include <math.h>

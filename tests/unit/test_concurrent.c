@@ -1,5 +1,5 @@
 /* One model, many threads, each with its own context and predictor. Also run under TSan. */
-#include "classifier/classifier.h"
+#include "model/model.h"
 #include "support.h"
 
 #include <pthread.h>

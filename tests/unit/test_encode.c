@@ -1,7 +1,7 @@
 /* Categories, missing cells and weights: tables with text cells become features, and later files
  * are read by what the first one taught. */
-#include "classifier/classifier.h"
 #include "data_world.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdlib.h>

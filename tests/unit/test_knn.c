@@ -1,5 +1,5 @@
 /* knn against an obviously right reference: all distances in double, sorted by (distance, row). */
-#include "classifier/classifier.h"
+#include "model/model.h"
 #include "num/pack.h"
 #include "support.h"
 

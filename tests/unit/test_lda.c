@@ -1,7 +1,7 @@
 /* lda and what it stands on, against plain loops: Gauss elimination, the definition of the scores.
  */
-#include "classifier/classifier.h"
-#include "learn/discriminant.h"
+#include "fit/discriminant.h"
+#include "model/model.h"
 #include "num/linalg.h"
 #include "support.h"
 

@@ -1,6 +1,6 @@
 /* Online learning of a real method through the public interface: however the rows come (at once,
  * one by one, with the model saved and opened in between, after a stop), the same file results. */
-#include "classifier/classifier.h"
+#include "model/model.h"
 #include "support.h"
 
 #include <math.h>

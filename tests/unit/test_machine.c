@@ -1,8 +1,8 @@
 /* test_machine.c: powers of two and packed machines, against plain loops in double, on every
- * instruction set (test_expand.c: the sums). */
-#include "learn/machine.h"
-#include "num/expand.h"
+ * instruction set (test_kernel_sums.c: the sums). */
+#include "num/kernel_sums.h"
 #include "support.h"
+#include "svm/machine.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* test_platt.c: the sigmoid and the coupling, against LIBSVM itself and against plain solvers. */
-#include "learn/platt.h"
+#include "num/platt.h"
 
 #include <libsvm/svm.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* test_prepare.c: scaling and splitting. */
 #include "data_world.h"
 
-#include "data/scaler.h"
 #include "data/split.h"
+#include "scale/scale.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,9 +3,9 @@
 #include "base/quickselect.h"
 #include "counting.h"
 #include "heap_calls.h"
-#include "num/factor.h"
+#include "num/cholesky.h"
 #include "num/pack.h"
-#include "num/qp_smo.h"
+#include "num/qp/smo.h"
 #include "qp_world.h"
 
 #include <setjmp.h>
@@ -753,7 +753,7 @@ static void test_kernels_of_every_instruction_set_equal_sums(void **state) {
 enum { FACTORED = 24 };
 
 /* LL' of what is in, and L ones = 1. */
-static void check_factor(const lm_factor *f, const double *m, const size_t *in) {
+static void check_factor(const lm_cholesky *f, const double *m, const size_t *in) {
     for (size_t i = 0; i < f->size; i++) {
         double ones = 0;
         for (size_t j = 0; j <= i; j++) {
@@ -780,28 +780,28 @@ static void test_the_factor_follows_its_matrix(void **state) {
             m[i] += b[i / FACTORED * FACTORED + k] * b[i % FACTORED * FACTORED + k];
     for (size_t i = 0; i < FACTORED; i++)
         m[i * FACTORED + i] += 1;
-    lm_factor f = {l, ones, 0, FACTORED, lm_simd_get()->dense};
+    lm_cholesky f = {l, ones, 0, FACTORED, lm_simd_get()->dense};
     bool is_in[FACTORED] = {false};
     for (int step = 0; step < 2000; step++) {
         size_t i = (size_t)lm_rng_below(&rng, FACTORED), k = 0;
         while (k < f.size && in[k] != i)
             k++;
         if (is_in[i]) {
-            lm_factor_drop(&f, k);
+            lm_cholesky_drop(&f, k);
             memmove(in + k, in + k + 1, (f.size - k) * sizeof *in);
         } else {
             for (k = 0; k < f.size; k++)
                 row[k] = m[i * FACTORED + in[k]];
             in[f.size] = i;
-            lm_factor_append(&f, lm_factor_try(&f, row, m[i * FACTORED + i]));
+            lm_cholesky_append(&f, lm_cholesky_try(&f, row, m[i * FACTORED + i]));
         }
         is_in[i] = !is_in[i];
         check_factor(&f, m, in);
     }
     for (size_t i = 0; i < f.size; i++)
         x[i] = 1 + (double)i;
-    lm_factor_forward(&f, x);
-    lm_factor_backward(&f, x);
+    lm_cholesky_forward(&f, x);
+    lm_cholesky_backward(&f, x);
     for (size_t i = 0; i < f.size; i++) {
         double sum = 0;
         for (size_t k = 0; k < f.size; k++)

@@ -1,6 +1,6 @@
 /* test_select.c: the search for parameters, with made-up judges. Also run under TSan. */
 #include "counting.h"
-#include "learn/select.h"
+#include "fit/select.h"
 
 #include <math.h>
 #include <pthread.h>

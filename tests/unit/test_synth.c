@@ -2,7 +2,7 @@
  * parameters, and the file that is written. */
 #include "support.h"
 
-#include "data/synth.h"
+#include "data/synth/synth.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* gamma=auto and radius=auto: what one walk over unpruned trees chooses is what training anew with
  * every pair of values on every fold would. */
-#include "classifier/classifier.h"
 #include "data/split.h"
+#include "model/model.h"
 #include "support.h"
 
 #include <setjmp.h>

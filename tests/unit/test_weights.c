@@ -1,6 +1,6 @@
 /* Sample weights and class weights: what a row counts for. Where weights are whole numbers, rows
  * that are repeated so often are the reference. */
-#include "classifier/classifier.h"
+#include "model/model.h"
 #include "support.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #ifndef LIMN_TESTS_TOY_ONLINE_H
 #define LIMN_TESTS_TOY_ONLINE_H
 
-#include "classifier/classifier.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,8 +10,8 @@
 #ifndef LIMN_TESTS_VPC_SLOW_H
 #define LIMN_TESTS_VPC_SLOW_H
 
-#include "classifier/classifier.h"
 #include "methods/vpc/build.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 #ifndef LIMN_TESTS_WRITE_WORLD_H
 #define LIMN_TESTS_WRITE_WORLD_H
 
-#include "data/write_impl.h"
+#include "data/write/write_impl.h"
 #include "data_world.h"
 
 #include <dirent.h>

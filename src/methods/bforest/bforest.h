@@ -13,11 +13,11 @@
  *
  * Everything is a function of the rows in their order, the seed and the parameters: neither the
  * number of threads nor how the rows came in lessons matters. */
-#ifndef LIMN_METHODS_BFOREST_H
-#define LIMN_METHODS_BFOREST_H
+#ifndef LIMN_METHODS_BFOREST_BFOREST_H
+#define LIMN_METHODS_BFOREST_BFOREST_H
 
 #include "method.h"
-#include "num/tree.h"
+#include "num/rows.h"
 
 #include <string.h>
 

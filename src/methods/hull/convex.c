@@ -9,8 +9,8 @@
  * distance so far is skipped, and a program ends as soon as its dual value does. Both are exact: a
  * class that may be the nearest, or equal to it, is always solved to the end. */
 #include "methods/hull/hull.h"
-#include "num/qp.h"
-#include "num/tree.h"
+#include "num/qp/qp.h"
+#include "num/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -145,8 +145,8 @@ static const float *row_of(matrix *g, size_t i) {
 /* room <- products of the class's samples with the vector in wide. */
 static void multiply(const matrix *g) {
     const hull_model *m = g->m;
-    lm_pack_dots_wide(&m->samples, m->first[g->c], m->first[g->c + 1] - m->first[g->c], g->wide,
-                      g->room);
+    lm_pack_dots_double(&m->samples, m->first[g->c], m->first[g->c + 1] - m->first[g->c], g->wide,
+                        g->room);
 }
 
 /* The products of sample i less the shift, with all samples less the shift (linear), or its kernel
@@ -159,8 +159,8 @@ static void gram_row(const matrix *g, size_t i) {
         double over = hull_kernel_shift(m, g->wide);
         multiply(g);
         for (size_t j = 0; j < n; j++)
-            g->room[j] = hull_kernel_of(&m->options.kernel, g->room[j] - over, m->square[at + i],
-                                        m->square[at + j]);
+            g->room[j] = lm_kernel_of_dots(&m->options.kernel, g->room[j] - over, m->square[at + i],
+                                           m->square[at + j]);
         return;
     }
     const float *shift = m->convex.shift + g->c * m->d;

@@ -6,25 +6,7 @@
  *   |w|^2 = k(x, x) - 2 u'k_x + u'Ku,   t_j = v_j'b / s_j */
 #include "methods/hull/hull.h"
 
-#include <float.h>
 #include <math.h>
-
-double hull_kernel_of(const lm_kernel *kernel, double dot, double a2, double b2) {
-    switch (kernel->type) {
-    case LM_LINEAR:
-        return dot;
-    case LM_POLYNOMIAL:
-        return pow(kernel->gamma * dot + kernel->coef0, kernel->degree);
-    case LM_RBF: {
-        /* What rounding might have left of equal rows is nothing. */
-        double square = a2 + b2 - 2 * dot;
-        return exp(-kernel->gamma * (square > 64 * DBL_EPSILON * (a2 + b2) ? square : 0));
-    }
-    case LM_SIGMOID:
-        return tanh(kernel->gamma * dot + kernel->coef0);
-    }
-    return 0;
-}
 
 /* A float, so that differences of floats from it are exact as a rule. */
 static void find_origin(hull_model *m) {
@@ -78,10 +60,10 @@ double hull_kernel_values(const hull_model *m, const float *x, double *values, d
     double over = hull_kernel_shift(m, wide);
     for (size_t j = 0; j < m->d; j++)
         square += wide[j] * wide[j];
-    lm_pack_dots_wide(&m->samples, 0, m->samples.panels, wide, values);
+    lm_pack_dots_double(&m->samples, 0, m->samples.panels, wide, values);
     for (size_t i = 0; i < m->samples.panels * LM_PANEL; i++)
-        values[i] = hull_kernel_of(kernel, values[i] - over, square, m->square[i]);
-    return hull_kernel_of(kernel, square, square, square);
+        values[i] = lm_kernel_of_dots(kernel, values[i] - over, square, m->square[i]);
+    return lm_kernel_of_dots(kernel, square, square, square);
 }
 
 /* Kernel values of all places, the vector b of one class, its coordinates and room as large. */

@@ -8,7 +8,7 @@
  * floor duplicates would span noise. */
 #include "methods/hull/fit.h"
 #include "num/linalg.h"
-#include "num/qp.h"
+#include "num/qp/qp.h"
 
 #include <float.h>
 #include <math.h>
@@ -241,9 +241,9 @@ limn_status hull_kernel_block(limn_context *ctx, const hull_fit *fit, const uint
         widen(fit->space, fit->rows, n, origin, b);
         lm_row_products(a, count, b, n, d, out);
         for (size_t i = 0; i < count * n; i++)
-            out[i] = hull_kernel_of(kernel, out[i], a2[i / n], b2[i % n]);
+            out[i] = lm_kernel_of_dots(kernel, out[i], a2[i / n], b2[i % n]);
         for (size_t i = 0; i < count && self; i++)
-            self[i] = hull_kernel_of(kernel, a2[i], a2[i], a2[i]);
+            self[i] = lm_kernel_of_dots(kernel, a2[i], a2[i], a2[i]);
     }
     lm_free(&ctx->mem, a);
     lm_free(&ctx->mem, b);

@@ -23,14 +23,14 @@
  *
  * Equal distances: nearer centre, then lower class. All decisions are exact to double precision:
  * floats propose, and what they do not tell apart is measured again. */
-#ifndef LIMN_METHODS_HULL_H
-#define LIMN_METHODS_HULL_H
+#ifndef LIMN_METHODS_HULL_HULL_H
+#define LIMN_METHODS_HULL_HULL_H
 
-#include "learn/svm.h" /* lm_kernel */
 #include "method.h"
+#include "num/kernel.h"
 #include "num/nearest.h"
 #include "num/pack.h"
-#include "num/wide.h"
+#include "num/pack_double.h"
 
 enum { HULL_FILE_VERSION = 1 };
 
@@ -193,7 +193,7 @@ void hull_curved_measure(const hull_model *m, const float *x, hull_found *found,
 double hull_kernel_shift(const hull_model *m, double *wide);
 /* Kernel values of x with all samples, at their places, and k(x, x). wide: d doubles. */
 double hull_kernel_values(const hull_model *m, const float *x, double *values, double *wide);
-double hull_kernel_of(const lm_kernel *kernel, double dot, double a2, double b2);
+double lm_kernel_of_dots(const lm_kernel *kernel, double dot, double a2, double b2);
 limn_status hull_curved_prepare(limn_context *ctx, hull_model *m);
 
 /* convex.c */

@@ -10,8 +10,9 @@
  *   nrh       |w|^2 - q'(G + lambda I)^-1 q, by Cholesky's factor
  *   nch       min a'Ka on the simplex        nsc  a'Ka with a of the sphere of G */
 #include "methods/hull/hull.h"
-#include "num/qp.h"
-#include "num/small.h"
+#include "num/cholesky.h"
+#include "num/jacobi.h"
+#include "num/qp/qp.h"
 
 #include <float.h>
 #include <math.h>
@@ -133,20 +134,20 @@ static void linear_gram(const hull_model *m, size_t n, layout *l) {
 
 static void kernel_gram(const hull_model *m, size_t n, layout *l) {
     const lm_kernel *kernel = &m->options.kernel;
-    double x2 = dot(l->wide, l->wide, m->d), self = hull_kernel_of(kernel, x2, x2, x2);
+    double x2 = dot(l->wide, l->wide, m->d), self = lm_kernel_of_dots(kernel, x2, x2, x2);
     for (size_t i = 0; i < n; i++) {
         const double *y = l->y + i * m->d;
         l->self[i] = dot(y, y, m->d);
-        l->cross[i] = hull_kernel_of(kernel, dot(y, l->wide, m->d), l->self[i], x2);
+        l->cross[i] = lm_kernel_of_dots(kernel, dot(y, l->wide, m->d), l->self[i], x2);
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j <= i; j++) {
             double value = i == j ? l->self[i] : dot(l->y + i * m->d, l->y + j * m->d, m->d);
-            value = hull_kernel_of(kernel, value, l->self[i], l->self[j]);
+            value = lm_kernel_of_dots(kernel, value, l->self[i], l->self[j]);
             l->gram[i * n + j] = l->gram[j * n + i] = value - l->cross[i] - l->cross[j] + self;
         }
     for (size_t i = 0; i < n; i++)
-        l->self[i] = hull_kernel_of(kernel, l->self[i], l->self[i], l->self[i]);
+        l->self[i] = lm_kernel_of_dots(kernel, l->self[i], l->self[i], l->self[i]);
 }
 
 /* work <- G, the centred matrix; r, q. */
@@ -178,7 +179,7 @@ static double clipped(double value) {
 /* Directions of work = G: t, and the samples' coordinates for disks (coord: n x rank). */
 static size_t find_directions(const hull_model *m, const patch *p, layout *l) {
     size_t n = p->n, rank = 0;
-    lm_small_eigen(l->work, n, l->values, l->vectors);
+    lm_jacobi(l->work, n, l->values, l->vectors);
     double first = sqrt(clipped(l->values[0]));
     double least = fmax(m->options.cut * first, FLOOR * sqrt((double)n) * p->largest);
     while (rank + 1 < n && sqrt(clipped(l->values[rank])) > least)
@@ -255,9 +256,9 @@ static void ridge(const hull_model *m, const patch *p, const double *grid, size_
         for (size_t i = 0; i < n; i++)
             l->work[i * n + i] += lambda;
         d2[g] = p->w2;
-        if (!(lambda > 0) || !lm_small_cholesky(l->work, n))
+        if (!(lambda > 0) || !lm_cholesky_whole(l->work, n))
             continue;
-        lm_small_forward(l->work, n, l->t);
+        lm_cholesky_whole_forward(l->work, n, l->t);
         d2[g] = clipped(p->w2 - dot(l->t, l->t, n));
     }
 }

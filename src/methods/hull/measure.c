@@ -10,7 +10,7 @@
  * have, the second what is left of the range of P. */
 #include "methods/hull/fit.h"
 #include "num/linalg.h"
-#include "num/qp.h"
+#include "num/qp/qp.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * Answers are exact: the k rows with the smallest distances in double precision, ties to the lower
  * row, whatever the instruction set and however many queries come at once. See num/nearest.h. */
-#ifndef LIMN_METHODS_KNN_H
-#define LIMN_METHODS_KNN_H
+#ifndef LIMN_METHODS_KNN_KNN_H
+#define LIMN_METHODS_KNN_KNN_H
 
 #include "method.h"
 #include "num/nearest.h"

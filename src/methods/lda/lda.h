@@ -2,8 +2,8 @@
  *
  * Gaussian classes with one covariance, divided by n (maximum likelihood), as in
  * learn/discriminant. */
-#ifndef LIMN_METHODS_LDA_H
-#define LIMN_METHODS_LDA_H
+#ifndef LIMN_METHODS_LDA_LDA_H
+#define LIMN_METHODS_LDA_LDA_H
 
 #include "method.h"
 #include "num/pack.h"

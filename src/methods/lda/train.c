@@ -1,5 +1,5 @@
 /* train.c: means, covariance, one solve. */
-#include "learn/discriminant.h"
+#include "fit/discriminant.h"
 #include "methods/lda/lda.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
  *
  * Scratch: the machine's own, then f of a batch, then the squares beyond, then what the coupling of
  * one row needs. */
-#include "learn/platt.h"
 #include "methods/svm/svm.h"
+#include "num/platt.h"
 
 #include <string.h>
 

@@ -10,11 +10,11 @@
  * Imported models know fewer features than a file may have (LIBSVM stores no dimension). The
  * squares of features beyond those of the model count in |x - s|^2; they come summed, as one more
  * feature behind the others (shape.beyond). */
-#ifndef LIMN_METHODS_SVM_H
-#define LIMN_METHODS_SVM_H
+#ifndef LIMN_METHODS_SVM_SVM_H
+#define LIMN_METHODS_SVM_SVM_H
 
-#include "learn/machine.h"
 #include "method.h"
+#include "svm/machine.h"
 
 enum { SVM_FILE_VERSION = 1 };
 

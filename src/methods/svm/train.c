@@ -1,5 +1,5 @@
 /* train.c: parameters into libsvm's, the search for C and gamma, probabilities. */
-#include "learn/select.h"
+#include "fit/select.h"
 #include "methods/svm/svm.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
  * how far the query is on the other side of mu. Only where both halves are visited can r grow, so
  * only there is the root of a squared distance taken. */
 #include "methods/vpc/vpc.h"
+#include "num/kernel.h"
 #include "num/pack.h"
 
 #include <float.h>

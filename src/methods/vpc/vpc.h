@@ -10,11 +10,11 @@
  * times the root's mu; r of a leaf: the smallest R at which a query reaches it:
  *
  *   r = max over its path of (d - mu on near turns, mu - d on far turns, 0) */
-#ifndef LIMN_METHODS_VPC_H
-#define LIMN_METHODS_VPC_H
+#ifndef LIMN_METHODS_VPC_VPC_H
+#define LIMN_METHODS_VPC_VPC_H
 
 #include "method.h"
-#include "num/tree.h"
+#include "num/rows.h"
 
 #include <string.h>
 

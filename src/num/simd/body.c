@@ -494,8 +494,8 @@ const lm_simd GLUE(lm_simd_, LM_ISA) = {
     .poly = poly,
     .sigmoid = sigmoid,
     .cosine = cosine,
-    .sums = &GLUE(lm_simd_expand_, LM_ISA),
-    .tree = &GLUE(lm_simd_tree_, LM_ISA),
-    .wide = &GLUE(lm_simd_wide_, LM_ISA),
+    .sums = &GLUE(lm_simd_sums_, LM_ISA),
+    .tree = &GLUE(lm_simd_rows_, LM_ISA),
+    .wide = &GLUE(lm_simd_double_, LM_ISA),
     .dense = &GLUE(lm_simd_dense_, LM_ISA),
 };

@@ -13,23 +13,23 @@ typedef void lm_block_kernel(const float *data, size_t d, size_t panels, const f
                              size_t x_stride, size_t m, float *out, size_t out_stride, bool more);
 
 /* The blocks of each sum: start[m] .. start[m + 1] - 1. */
-typedef struct lm_expand_lists {
+typedef struct lm_sum_lists {
     const uint32_t *start;
     const uint16_t *panel;
     const float *coef; /* sixteen a block */
-} lm_expand_lists;
+} lm_sum_lists;
 
-/* Of expand.c; num/expand.h says what they do. */
-typedef struct lm_simd_expand {
-    void (*expand)(const float *k, size_t k_stride, size_t queries, const lm_expand_lists *lists,
+/* Of expand.c; num/kernel_sums.h says what they do. */
+typedef struct lm_simd_sums {
+    void (*expand)(const float *k, size_t k_stride, size_t queries, const lm_sum_lists *lists,
                    size_t width, bool narrow, float *out, size_t out_stride);
     void (*exp2_biased)(float *values, const float *bias, size_t n, float start);
     void (*dot_exp2)(const float *rows, const float *bias, size_t d, size_t panels, const float *x,
                      float start, float *out);
-} lm_simd_expand;
+} lm_simd_sums;
 
-/* Of tree.c; num/tree.h says what they do. */
-typedef struct lm_simd_tree {
+/* Of tree.c; num/rows.h says what they do. */
+typedef struct lm_simd_rows {
     double (*pair_l2)(const float *a, const float *b, size_t n);
     double (*pair_l1)(const float *a, const float *b, size_t n);
     void (*gather[3])(const float *x, const float *rows, size_t n, const uint32_t *index,
@@ -38,15 +38,15 @@ typedef struct lm_simd_tree {
                          size_t count, double *out);
     void (*panel_scores)(const float *rows, const float *bias, size_t d, size_t panels,
                          const float *x, float *out);
-} lm_simd_tree;
+} lm_simd_rows;
 
-/* Of wide.c; num/wide.h says what they do. */
-typedef struct lm_simd_wide {
+/* Of wide.c; num/pack_double.h says what they do. */
+typedef struct lm_simd_double {
     void (*dots)(const float *rows, size_t d, size_t panels, const double *x, double *out);
-} lm_simd_wide;
+} lm_simd_double;
 
-extern const lm_simd_wide lm_simd_wide_baseline, lm_simd_wide_avx2, lm_simd_wide_avx512,
-    lm_simd_wide_neon;
+extern const lm_simd_double lm_simd_double_baseline, lm_simd_double_avx2, lm_simd_double_avx512,
+    lm_simd_double_neon;
 /* Of dense.c, in double. */
 typedef struct lm_simd_dense {
     double (*dot)(const double *a, const double *b, size_t n);
@@ -57,10 +57,10 @@ typedef struct lm_simd_dense {
 
 extern const lm_simd_dense lm_simd_dense_baseline, lm_simd_dense_avx2, lm_simd_dense_avx512,
     lm_simd_dense_neon;
-extern const lm_simd_tree lm_simd_tree_baseline, lm_simd_tree_avx2, lm_simd_tree_avx512,
-    lm_simd_tree_neon;
-extern const lm_simd_expand lm_simd_expand_baseline, lm_simd_expand_avx2, lm_simd_expand_avx512,
-    lm_simd_expand_neon;
+extern const lm_simd_rows lm_simd_rows_baseline, lm_simd_rows_avx2, lm_simd_rows_avx512,
+    lm_simd_rows_neon;
+extern const lm_simd_sums lm_simd_sums_baseline, lm_simd_sums_avx2, lm_simd_sums_avx512,
+    lm_simd_sums_neon;
 
 /* The members mean what the functions of pack.h with the same names mean. */
 typedef struct lm_simd {
@@ -78,9 +78,9 @@ typedef struct lm_simd {
     void (*poly)(float *values, size_t n, float gamma, float coef0, unsigned degree);
     void (*sigmoid)(float *values, size_t n, float gamma, float coef0);
     void (*cosine)(float *values, size_t n, const float *norms, float x_norm);
-    const lm_simd_expand *sums;
-    const lm_simd_tree *tree;
-    const lm_simd_wide *wide;
+    const lm_simd_sums *sums;
+    const lm_simd_rows *tree;
+    const lm_simd_double *wide;
     const lm_simd_dense *dense;
 } lm_simd;
 

@@ -1,0 +1,172 @@
+/* foreign.c: text models of other software, read and written where a method knows them. */
+#include "data/read/source.h"
+#include "model/model.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { FIRST_BYTES = 1 << 12, READ_BYTES = 1 << 20 };
+
+/* ---- reading ---- */
+
+static limn_status read_on(limn_context *ctx, lm_source *source, lm_buffer *bytes, size_t until) {
+    limn_status status = LIMN_OK;
+    size_t got = 1;
+    char *block = lm_alloc(&ctx->mem, READ_BYTES, 1);
+    if (!block)
+        return lm_fail_memory(ctx);
+    while (status == LIMN_OK && got && bytes->size < until) {
+        size_t most = until - bytes->size < READ_BYTES ? until - bytes->size : READ_BYTES;
+        status = lm_source_read(source, block, most, &got);
+        if (status == LIMN_OK && bytes->size + got > ctx->memory_limit)
+            status = lm_fail(ctx, LIMN_E_MODEL, "%s: the model is larger than the memory limit",
+                             lm_source_name(source));
+        if (status == LIMN_OK && !lm_buffer_append(bytes, block, got))
+            status = lm_fail_memory(ctx);
+        if (status == LIMN_OK && bytes->size > FIRST_BYTES)
+            status = lm_progress(ctx, "reading", 0, 0, lm_source_fraction(source));
+    }
+    lm_free(&ctx->mem, block);
+    return status;
+}
+
+static const lm_method *find_method(const lm_buffer *bytes) {
+    const lm_method *method;
+    for (size_t i = 0; (method = lm_method_at(i)); i++)
+        if (method->recognise && method->recognise(bytes->data, bytes->size))
+            return method;
+    return NULL;
+}
+
+/* ---- a model of it ---- */
+
+static limn_status set_params(limn_context *ctx, limn_model *model, const char *text) {
+    limn_status status = LIMN_OK;
+    while (*text && status == LIMN_OK) {
+        char line[LM_PARAM_TEXT + 64];
+        size_t length = strcspn(text, "\n"), most = length < sizeof line ? length : sizeof line - 1;
+        memcpy(line, text, most);
+        line[most] = '\0';
+        /* What limn would not train with is kept in the body all the same. */
+        if (lm_params_set(ctx, &model->params, line) != LIMN_OK)
+            ctx->error[0] = '\0';
+        text += length;
+        text += *text == '\n';
+    }
+    return status;
+}
+
+static limn_status set_schema(limn_context *ctx, const lm_foreign *about, lm_schema *schema) {
+    limn_status status = LIMN_OK;
+    schema->task = about->task;
+    schema->columns = schema->features = about->features;
+    schema->beyond = true;
+    for (size_t c = 0; c < about->classes && status == LIMN_OK; c++) {
+        int32_t id;
+        status = lm_labels_add(ctx, &schema->labels, about->names[c], strlen(about->names[c]), &id);
+    }
+    return status;
+}
+
+static limn_status build(limn_context *ctx, const lm_method *method, const char *name,
+                         const lm_buffer *bytes, limn_model *model) {
+    lm_foreign about = {.names = NULL};
+    limn_status status =
+        method->import(ctx, name, (const char *)bytes->data, bytes->size, &about, &model->body);
+    if (status == LIMN_OK)
+        status = set_schema(ctx, &about, &model->schema);
+    if (status == LIMN_OK)
+        status = set_params(ctx, model, about.params);
+    if (status == LIMN_OK)
+        status = lm_scaler_fit(ctx, LIMN_SCALE_NONE, true, NULL, 0, about.features, &model->scaler);
+    for (size_t c = 0; about.names && c < about.classes; c++)
+        lm_free(&ctx->mem, about.names[c]);
+    lm_free(&ctx->mem, about.names);
+    return status;
+}
+
+static limn_status make_model(limn_context *ctx, const lm_method *method, const char *name,
+                              const lm_buffer *bytes, limn_model **out) {
+    limn_model *model = NULL;
+    limn_status status = lm_model_new(ctx, method, &model);
+    if (status != LIMN_OK)
+        return status;
+    model->beyond = true;
+    model->written_by = lm_strdup(&ctx->mem, limn_version());
+    status = model->written_by ? build(ctx, method, name, bytes, model) : lm_fail_memory(ctx);
+    if (status == LIMN_OK)
+        status = lm_model_measure(ctx, model, &model->bytes);
+    if (status != LIMN_OK) {
+        limn_model_free(model);
+        return status;
+    }
+    method->stats(model->body, &model->stats);
+    *out = model;
+    return LIMN_OK;
+}
+
+limn_status lm_model_import(limn_context *ctx, const char *path, limn_model **out) {
+    struct stat info;
+    lm_source *source;
+    lm_buffer bytes = {.mem = &ctx->mem};
+    *out = NULL;
+    /* What can be read once only, or not at all, is left to the reader of limn's own files. */
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || strcmp(path, "-") == 0)
+        return LIMN_OK;
+    limn_status status = lm_source_open(ctx, path, &source);
+    if (status != LIMN_OK)
+        return status;
+    status = read_on(ctx, source, &bytes, FIRST_BYTES);
+    const lm_method *method = status == LIMN_OK ? find_method(&bytes) : NULL;
+    if (method)
+        status = read_on(ctx, source, &bytes, SIZE_MAX);
+    if (method && status == LIMN_OK)
+        status = make_model(ctx, method, path, &bytes, out);
+    /* A file that is no foreign text may fail as one, too: a limn model that begins like gzip. */
+    if (!method && status == LIMN_E_DATA)
+        status = LIMN_OK;
+    lm_source_free(source);
+    lm_buffer_free(&bytes);
+    return status;
+}
+
+/* ---- writing ---- */
+
+/* Whole numbers that the classes are called, as foreign formats know no others. */
+static bool whole_labels(const lm_labels *labels, int32_t *numbers) {
+    for (size_t c = 0; c < labels->count; c++) {
+        double value = labels->values[c];
+        if (!(value >= INT32_MIN && value <= INT32_MAX) || value != (double)(int32_t)value)
+            return false;
+        numbers[c] = (int32_t)value;
+    }
+    return true;
+}
+
+limn_status lm_model_export(limn_context *ctx, const limn_model *model, const char *path) {
+    const lm_labels *labels = &model->schema.labels;
+    const lm_method *method = model->method;
+    if (!method->export)
+        return lm_fail(ctx, LIMN_E_UNSUPPORTED, "%s models have no text form of other software",
+                       method->info.name);
+    int32_t *numbers = lm_alloc(&ctx->mem, labels->count + 1, sizeof *numbers);
+    if (!numbers)
+        return lm_fail_memory(ctx);
+    if (!whole_labels(labels, numbers)) {
+        for (size_t c = 0; c < labels->count; c++)
+            numbers[c] = (int32_t)c;
+        lm_warn(ctx,
+                "the classes are no whole numbers, so they are written as 0 to %zu, in the "
+                "order that limn info shows",
+                labels->count - 1);
+    }
+    if (model->scaler.kind != LIMN_SCALE_NONE)
+        lm_warn(ctx,
+                "the model scales its features (%s), which its text form cannot say: scale "
+                "data the same way before it is used, or train with --scale none",
+                limn_scale_name(model->scaler.kind));
+    limn_status status = method->export(ctx, model->body, numbers, path);
+    lm_free(&ctx->mem, numbers);
+    return status;
+}

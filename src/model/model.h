@@ -1,0 +1,101 @@
+/* model.h: a method joined with what travels with each model: label map, feature names,
+ * scaling, parameters, training summary. */
+#ifndef LIMN_MODEL_MODEL_H
+#define LIMN_MODEL_MODEL_H
+
+#include "data/dataset.h"
+#include "method.h"
+#include "scale/scale.h"
+
+struct limn_model {
+    limn_allocator mem;
+    const lm_method *method;
+    lm_params params;
+    lm_schema schema; /* its mem points at the mem above */
+    lm_scaler scaler;
+    bool beyond; /* imported: features that it does not know count by their squares */
+    uint64_t rows, seed;
+    uint64_t learned; /* of rows, after training */
+    uint64_t changes; /* since it was trained or loaded: older predictors are refused */
+    bool has_mark;
+    limn_mark mark;
+    char *written_by;
+    void *body;     /* the method's own */
+    lm_file *file;  /* mapped, or NULL for a model trained in this process */
+    size_t bytes;   /* of the file, before any change */
+    lm_stats stats; /* the same */
+};
+
+/* ---- classifier.c: training ---- */
+
+/* The method and its parameters, checked without data. */
+limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, limn_task task,
+                          const lm_method **method, lm_params *params);
+limn_status lm_model_train(limn_context *ctx, const limn_data *data,
+                           const limn_train_options *options, limn_model **out);
+/* A foreign text model, told by its content; LIMN_OK with *out NULL: it is none. */
+limn_status lm_model_import(limn_context *ctx, const char *path, limn_model **out);
+/* A foreign text model of the same; LIMN_E_UNSUPPORTED where the method has none. */
+limn_status lm_model_export(limn_context *ctx, const limn_model *model, const char *path);
+/* Features of the rows that the method sees. */
+size_t lm_model_width(const limn_model *model);
+/* The capability that a task needs. */
+unsigned lm_task_capability(limn_task task);
+/* An empty model; free with limn_model_free. */
+limn_status lm_model_new(limn_context *ctx, const lm_method *method, limn_model **out);
+
+/* ---- store.c: the file ---- */
+
+limn_status lm_model_save(limn_context *ctx, const limn_model *model, const char *path);
+/* The size of the file that saving would write. */
+limn_status lm_model_measure(limn_context *ctx, const limn_model *model, size_t *bytes);
+/* The file as bytes (free with lm_free), for tests. */
+limn_status lm_model_bytes(limn_context *ctx, const limn_model *model, unsigned char **bytes,
+                           size_t *size);
+/* Takes file over, also on failure. */
+limn_status lm_model_load(limn_context *ctx, lm_file *file, limn_model **out);
+
+/* ---- learn.c: online learning ---- */
+
+/* What the model is like now, changed or not. bytes is 0 when memory for measuring is out. */
+void lm_model_figures(const limn_model *model, lm_stats *stats, size_t *bytes);
+
+/* ---- mark.c: what the file keeps of learning ---- */
+
+limn_status lm_learning_put(const limn_model *model, lm_writer *writer);
+limn_status lm_learning_get(limn_context *ctx, const lm_file *file, limn_model *model);
+
+/* ---- predict.c: queries ---- */
+
+struct limn_predictor {
+    limn_context *ctx;
+    limn_allocator mem;
+    const limn_model *model;
+    int threads;
+    size_t neighbors;
+    uint64_t changes;      /* of the model when memory was taken */
+    size_t slice;          /* bytes of one thread */
+    size_t scaled_bytes;   /* of them, for scaled rows */
+    bool vote;             /* classes by the votes of pairs */
+    const float *beyond;   /* of the next call, or NULL */
+    unsigned char *memory; /* threads slices, aligned */
+};
+
+/* What to compute for n rows; exactly one of the outputs is set. */
+typedef struct lm_query {
+    const float *x;
+    size_t n;
+    int32_t *classes;
+    double *proba;
+    double *values;
+    double *scores;
+    const float *beyond; /* or NULL: nothing beyond the model's features */
+    int64_t *rows;       /* with distances and k: search */
+    double *distances;
+    size_t k;
+} lm_query;
+
+/* The query must be one that the model's method and task support. */
+limn_status lm_predictor_run(limn_predictor *predictor, const lm_query *query);
+
+#endif

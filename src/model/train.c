@@ -1,0 +1,230 @@
+/* train.c: training a method on data, and the life of a model. */
+#include "model/model.h"
+#include "model/weights.h"
+#include "num/linalg.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+limn_status lm_model_new(limn_context *ctx, const lm_method *method, limn_model **out) {
+    limn_model *model = lm_alloc_zero(&ctx->mem, 1, sizeof *model);
+    if (!model)
+        return lm_fail_memory(ctx);
+    model->mem = ctx->mem;
+    model->method = method;
+    lm_params_init(method->info.name, method->info.params, method->info.param_count,
+                   &model->params);
+    lm_schema_init(&model->schema, &model->mem);
+    *out = model;
+    return LIMN_OK;
+}
+
+void limn_model_free(limn_model *model) {
+    if (!model)
+        return;
+    limn_allocator mem = model->mem;
+    if (model->body)
+        model->method->destroy(&mem, model->body);
+    lm_schema_free(&model->schema);
+    lm_scaler_free(&mem, &model->scaler);
+    lm_free(&mem, model->written_by);
+    lm_file_close(model->file);
+    lm_free(&mem, model);
+}
+
+unsigned lm_task_capability(limn_task task) {
+    switch (task) {
+    case LIMN_CLASSIFY:
+        return LIMN_CAN_CLASSIFY;
+    case LIMN_REGRESS:
+        return LIMN_CAN_REGRESS;
+    case LIMN_SEARCH:
+        return LIMN_CAN_SEARCH;
+    case LIMN_OUTLIER:
+        return LIMN_CAN_OUTLIER;
+    case LIMN_DENSITY:
+        return LIMN_CAN_DENSITY;
+    }
+    return 0;
+}
+
+static limn_status fail_method(limn_context *ctx, const char *name) {
+    char known[512] = "";
+    for (size_t i = 0; lm_method_at(i); i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+                 lm_method_at(i)->info.name);
+    }
+    char quoted[48];
+    return lm_fail(ctx, LIMN_E_USAGE, "there is no method '%s'; the methods are %s",
+                   name ? lm_quote(name, strlen(name), quoted) : "", known);
+}
+
+limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, limn_task task,
+                          const lm_method **method, lm_params *params) {
+    *method = lm_method_find(options->method);
+    if (!*method)
+        return fail_method(ctx, options->method);
+    const limn_method_info *info = &(*method)->info;
+    if (!limn_task_name(task))
+        return lm_fail(ctx, LIMN_E_USAGE, "there is no task number %d", (int)task);
+    if (!(info->capabilities & lm_task_capability(task)))
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "%s cannot do the task %s; see 'limn methods' for those that can",
+                       info->name, limn_task_name(task));
+    lm_params_init(info->name, info->params, info->param_count, params);
+    limn_status status = LIMN_OK;
+    for (size_t i = 0; i < options->param_count && status == LIMN_OK; i++)
+        status = lm_params_set(ctx, params, options->params[i]);
+    return status;
+}
+
+static limn_status check_data(limn_context *ctx, const limn_data *data) {
+    limn_task task = data->schema.task;
+    if (data->n == 0 || data->schema.features == 0)
+        return lm_fail(ctx, LIMN_E_DATA, "there is nothing to train on: %zu rows of %zu features",
+                       data->n, data->schema.features);
+    if ((task == LIMN_CLASSIFY && !data->label) || (task == LIMN_REGRESS && !data->target))
+        return lm_fail(
+            ctx, LIMN_E_DATA,
+            "the rows have no labels to train on; name the label's column (--label), or for an "
+            "array the file of its labels (--label-file)");
+    for (size_t i = 0; data->target && i < data->n; i++)
+        if (!isfinite(data->target[i]))
+            return lm_fail(ctx, LIMN_E_DATA, "row %zu: the target is not a finite number", i + 1);
+    return lm_check_finite(ctx, data->x, data->n, data->schema.features,
+                           data->schema.feature_names);
+}
+
+/* What the method sees: data itself when nothing is scaled, else a scaled copy. */
+static limn_status scale_rows(limn_context *ctx, const limn_model *model, const limn_data *data,
+                              const float **x, float **owned) {
+    *owned = NULL;
+    *x = data->x;
+    if (model->scaler.kind == LIMN_SCALE_NONE)
+        return LIMN_OK;
+    size_t count;
+    if (!lm_mul(data->n, model->scaler.out, &count) ||
+        !(*owned = lm_alloc(&ctx->mem, count, sizeof **owned)))
+        return lm_fail_memory(ctx);
+    lm_scaler_apply(&model->scaler, data->x, data->n, *owned);
+    *x = *owned;
+    return LIMN_OK;
+}
+
+size_t lm_model_width(const limn_model *model) {
+    return model->scaler.out + model->beyond;
+}
+
+static limn_status train_body(limn_context *ctx, limn_model *model, const limn_data *data) {
+    float *owned = NULL;
+    double *weight = NULL, *of_class = NULL;
+    bool weighs = model->method->info.capabilities & LIMN_CAN_WEIGHT;
+    lm_train_set set = {.task = data->schema.task,
+                        .n = data->n,
+                        .d = model->scaler.out,
+                        .classes =
+                            data->schema.task == LIMN_CLASSIFY ? data->schema.labels.count : 0,
+                        .label = data->schema.task == LIMN_CLASSIFY ? data->label : NULL,
+                        .target = data->target};
+    limn_status status = lm_weights_of_classes(ctx, data, &model->params, &of_class);
+    if (status == LIMN_OK && weighs)
+        status = lm_weights_make(ctx, data, of_class, &weight);
+    set.weight = weight;
+    set.class_weight = of_class;
+    if (status == LIMN_OK)
+        status = scale_rows(ctx, model, data, &set.x, &owned);
+    if (status == LIMN_OK) {
+        int threads = lm_blas_single();
+        status = model->method->train(ctx, &set, &model->params, &model->body);
+        lm_blas_restore(threads);
+    }
+    lm_free(&ctx->mem, owned);
+    lm_free(&ctx->mem, weight);
+    lm_free(&ctx->mem, of_class);
+    return status;
+}
+
+/* The classes of an outlier model, whatever labels its data had. */
+static limn_status name_sides(limn_context *ctx, lm_labels *labels) {
+    int32_t id;
+    lm_labels_free(labels);
+    limn_status status = lm_labels_add(ctx, labels, "-1", 2, &id);
+    return status == LIMN_OK ? lm_labels_add(ctx, labels, "1", 1, &id) : status;
+}
+
+static limn_status prepare(limn_context *ctx, limn_model *model, const limn_data *data,
+                           const limn_train_options *options) {
+    limn_status status = check_data(ctx, data);
+    if (status == LIMN_OK)
+        status = lm_schema_copy(ctx, &data->schema, &model->schema);
+    if (status == LIMN_OK && data->schema.task == LIMN_OUTLIER)
+        status = name_sides(ctx, &model->schema.labels);
+    if (status != LIMN_OK)
+        return status;
+    const lm_method *method = model->method;
+    limn_scale scale = options->scale;
+    if (scale == LIMN_SCALE_AUTO)
+        scale = method->scaling ? method->scaling(&model->params) : method->info.default_scale;
+    bool online = method->info.capabilities & LIMN_CAN_LEARN;
+    return lm_scaler_fit(ctx, scale, online, data->x, data->n, data->schema.features,
+                         &model->scaler);
+}
+
+static limn_status check_weights(limn_context *ctx, const limn_data *data,
+                                 const limn_method_info *info) {
+    limn_task task = data->schema.task;
+    if (!data->weight)
+        return LIMN_OK;
+    if (!(info->capabilities & LIMN_CAN_WEIGHT))
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "%s cannot use sample weights; see 'limn methods' for those that can",
+                       info->name);
+    if (task != LIMN_CLASSIFY && task != LIMN_REGRESS)
+        return lm_fail(ctx, LIMN_E_USAGE, "sample weights mean nothing to the task %s",
+                       limn_task_name(task));
+    return LIMN_OK;
+}
+
+/* Everything behind the plan. data has no row of weight 0. */
+static limn_status train_model(limn_context *ctx, const limn_data *data,
+                               const limn_train_options *options, limn_model *model) {
+    model->rows = data->n;
+    model->seed = ctx->seed;
+    model->written_by = lm_strdup(&model->mem, limn_version());
+    limn_status status = model->written_by ? LIMN_OK : lm_fail_memory(ctx);
+    if (status == LIMN_OK)
+        status = prepare(ctx, model, data, options);
+    if (status == LIMN_OK)
+        status = train_body(ctx, model, data);
+    return status == LIMN_OK ? lm_model_measure(ctx, model, &model->bytes) : status;
+}
+
+limn_status lm_model_train(limn_context *ctx, const limn_data *data,
+                           const limn_train_options *options, limn_model **out) {
+    *out = NULL;
+    const lm_method *method;
+    lm_params params;
+    limn_model *model = NULL;
+    limn_data *part = NULL;
+    limn_status status = lm_model_plan(ctx, options, data->schema.task, &method, &params);
+    if (status == LIMN_OK)
+        status = check_weights(ctx, data, &method->info);
+    if (status == LIMN_OK)
+        status = lm_weights_drop_zero(ctx, data, &part);
+    if (status == LIMN_OK)
+        status = lm_model_new(ctx, method, &model);
+    if (status == LIMN_OK) {
+        model->params = params;
+        status = train_model(ctx, part ? part : data, options, model);
+    }
+    limn_data_free(part);
+    if (status != LIMN_OK) {
+        limn_model_free(model);
+        return status;
+    }
+    method->stats(model->body, &model->stats);
+    *out = model;
+    return LIMN_OK;
+}

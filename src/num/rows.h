@@ -1,0 +1,32 @@
+/* rows.h: what trees ask at a node and at a leaf. */
+#ifndef LIMN_NUM_ROWS_H
+#define LIMN_NUM_ROWS_H
+
+#include "num/pack.h"
+
+/* The distance of two rows of n floats: squared l2 or l1, summed in double. Rounded to float, equal
+ * distances are equal numbers. */
+typedef double lm_pair_distance(const float *a, const float *b, size_t n);
+/* Of the instruction set in use, to be called often. metric: LM_L2 or LM_L1. */
+lm_pair_distance *lm_pair_kernel(lm_metric metric);
+
+/* out[i] = the distance of x to row index[i] of rows (row r at rows + r * n), or their dot product.
+ * n is a multiple of LM_PANEL; features that are missing are 0 in both. The same sums as
+ * lm_pair_distance. */
+typedef void lm_gather(const float *x, const float *rows, size_t n, const uint32_t *index,
+                       size_t count, double *out);
+lm_gather *lm_gather_kernel(lm_metric metric);
+
+/* The same for rows of whole numbers 0..255: squared l2, exact. n is at most LM_BYTES_MOST. */
+enum { LM_BYTES_MOST = 32768 };
+typedef void lm_gather_bytes(const uint8_t *x, const uint8_t *rows, size_t n, const uint32_t *index,
+                             size_t count, double *out);
+lm_gather_bytes *lm_gather_bytes_kernel(void);
+
+/* out[i] = bias[i] + x . row i for the rows of `panels` panels of d features each (lm_pack's
+ * layout); out holds panels * LM_PANEL. */
+typedef void lm_scores(const float *rows, const float *bias, size_t d, size_t panels,
+                       const float *x, float *out);
+lm_scores *lm_scores_kernel(void);
+
+#endif

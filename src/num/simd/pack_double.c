@@ -1,0 +1,39 @@
+/* pack_double.c: dot products of packed floats with a vector of doubles, summed in double, compiled
+ * once per instruction set. Each row is one sum in feature order, so neighbours never change its
+ * bits.
+ */
+#include "num/simd/simd.h"
+#include "num/simd/vec.h"
+
+#define GLUE_(a, b) a##b
+#define GLUE(a, b) GLUE_(a, b)
+
+/* Panels whose sums are in flight together: eight vectors of doubles. */
+enum { PANEL = 16, TOGETHER = 8 / PARTS > 0 ? 8 / PARTS : 1 };
+
+INLINE void sum_panels(int panels, const float *rows, size_t d, const double *x, double *out) {
+    vecd sum[TOGETHER * PARTS] = {{0}};
+    for (size_t j = 0; j < d; j++) {
+        vecd value = x[j] - (vecd){0};
+        UNROLL
+        for (int g = 0; g < panels; g++) {
+            UNROLL
+            for (int p = 0; p < PARTS; p++)
+                sum[g * PARTS + p] = d_fma(d_load(rows + ((size_t)g * d + j) * PANEL + p * D),
+                                           value, sum[g * PARTS + p]);
+        }
+    }
+    memcpy(out, sum, (size_t)panels * PANEL * sizeof *out);
+}
+
+static void dots(const float *rows, size_t d, size_t panels, const double *x, double *out) {
+    for (; panels >= TOGETHER; panels -= TOGETHER) {
+        sum_panels(TOGETHER, rows, d, x, out);
+        rows += d * PANEL * TOGETHER;
+        out += PANEL * TOGETHER;
+    }
+    for (; panels > 0; panels--, rows += d * PANEL, out += PANEL)
+        sum_panels(1, rows, d, x, out);
+}
+
+const lm_simd_double GLUE(lm_simd_double_, LM_ISA) = {.dots = dots};

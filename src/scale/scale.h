@@ -1,0 +1,26 @@
+/* scale.h: per-feature scaling that travels with a model.
+ *
+ *   scaled[j] = (float)((x[keep[j]] - offset[j]) * factor[j])      computed in double, kept finite
+ *
+ * minmax maps the training range to 0..1 (values outside are not clipped); zscore gives mean 0 and
+ * standard deviation 1 (divisor n). Constant features are dropped, or kept with factor 1 when the
+ * caller asks for that or when nothing else would be left. */
+#ifndef LIMN_SCALE_SCALE_H
+#define LIMN_SCALE_SCALE_H
+
+#include "base/base.h"
+
+typedef struct lm_scaler {
+    limn_scale kind; /* never LIMN_SCALE_AUTO */
+    size_t in, out;  /* features before and after */
+    uint32_t *keep;  /* out of them, ascending; NULL for LIMN_SCALE_NONE */
+    double *offset, *factor;
+} lm_scaler;
+
+limn_status lm_scaler_fit(limn_context *ctx, limn_scale kind, bool keep_constant, const float *x,
+                          size_t n, size_t d, lm_scaler *scaler);
+void lm_scaler_free(const limn_allocator *mem, lm_scaler *scaler);
+/* x: n x in; scaled: n x out. LIMN_SCALE_NONE copies. */
+void lm_scaler_apply(const lm_scaler *scaler, const float *x, size_t n, float *scaled);
+
+#endif
