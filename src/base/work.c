@@ -1,10 +1,60 @@
-/* work.c: lm_parallel with a context for each thread, failures kept in order, and cancelling. */
+/* work.c: plain threads that take the next piece until there is none; and the same with a context
+ * for each thread, failures kept in order, and cancelling.
+ *
+ * Not OpenMP: its runtimes print and end the process when a thread cannot be created. */
 #include "base/work.h"
 
-#include "base/parallel.h"
-
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+
+/* ---- pieces that cannot fail ---- */
+
+typedef struct share {
+    atomic_size_t next;
+    size_t count;
+    lm_piece *piece;
+    void *user;
+} share;
+
+typedef struct seat {
+    share *of;
+    int thread;
+    pthread_t id;
+} seat;
+
+static void *sit_down(void *argument) {
+    seat *s = argument;
+    share *j = s->of;
+    for (size_t i; (i = atomic_fetch_add(&j->next, 1)) < j->count;)
+        j->piece(j->user, i, s->thread);
+    return NULL;
+}
+
+void lm_parallel(int threads, size_t count, lm_piece *piece, void *user) {
+    share shared = {.count = count, .piece = piece, .user = user};
+    seat seats[LM_THREADS_MAX];
+    sigset_t all, before;
+    int wanted = threads < LM_THREADS_MAX ? threads : LM_THREADS_MAX, started = 1;
+    if ((size_t)wanted > count)
+        wanted = (int)count;
+    /* Signals are for the thread that called. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (; started < wanted; started++) {
+        seats[started] = (seat){.of = &shared, .thread = started};
+        if (pthread_create(&seats[started].id, NULL, sit_down, &seats[started]) != 0)
+            break;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    seats[0] = (seat){.of = &shared, .thread = 0};
+    sit_down(&seats[0]);
+    for (int t = 1; t < started; t++)
+        pthread_join(seats[t].id, NULL);
+}
+
+/* ---- pieces that may fail ---- */
 
 typedef struct crew crew;
 
@@ -19,10 +69,7 @@ typedef struct worker {
 
 struct crew {
     limn_context *ctx;
-    const char *stage;
-    size_t count;
-    lm_task *task;
-    void *user;
+    const lm_job *job;
     worker *workers;
     int threads;
     atomic_size_t done;
@@ -31,9 +78,11 @@ struct crew {
 };
 
 static limn_status tell(crew *c) {
-    size_t done = atomic_load(&c->done);
+    uint64_t done = atomic_load(&c->done), total = c->job->count;
+    if (c->job->done)
+        c->job->done(c->job->user, &done, &total);
     limn_status status =
-        lm_progress(c->ctx, c->stage, done, c->count, (double)done / (double)c->count);
+        lm_progress(c->ctx, c->job->stage, done, total, (double)done / (double)total);
     if (status != LIMN_OK)
         atomic_store(&c->cancelled, true);
     return status;
@@ -54,7 +103,7 @@ static void do_piece(void *user, size_t index, int thread) {
     if (atomic_load(&c->cancelled) || index > atomic_load(&c->limit))
         return;
     w->ctx->error[0] = '\0';
-    limn_status status = c->task(w->ctx, c->user, index);
+    limn_status status = c->job->task(w->ctx, c->job->user, index);
     if (status != LIMN_OK && !atomic_load(&c->cancelled)) {
         if (index < w->failed_piece) {
             w->failed_piece = index;
@@ -104,22 +153,23 @@ static limn_status outcome(crew *c) {
     return tell(c);
 }
 
-limn_status lm_work(limn_context *ctx, const char *stage, size_t count, lm_task *task, void *user) {
-    if (count == 0)
-        return LIMN_OK;
+int lm_work_threads(const limn_context *ctx, size_t count) {
     int threads = ctx->threads < LM_THREADS_MAX ? ctx->threads : LM_THREADS_MAX;
-    threads = (size_t)threads < count ? threads : (int)count;
+    return (size_t)threads < count ? threads : (int)count;
+}
+
+limn_status lm_work(limn_context *ctx, const lm_job *job) {
+    if (job->count == 0)
+        return LIMN_OK;
+    int threads = lm_work_threads(ctx, job->count);
     crew c = {.ctx = ctx,
-              .stage = stage,
-              .count = count,
-              .task = task,
-              .user = user,
+              .job = job,
               .threads = threads,
               .workers = lm_alloc_zero(&ctx->mem, (size_t)threads, sizeof(worker))};
     atomic_store(&c.limit, SIZE_MAX);
     limn_status status = c.workers ? hire(&c) : lm_fail_memory(ctx);
     if (status == LIMN_OK) {
-        lm_parallel(threads, count, do_piece, &c);
+        lm_parallel(threads, job->count, do_piece, &c);
         status = outcome(&c);
     }
     for (int t = 0; c.workers && t < threads; t++)

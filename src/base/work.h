@@ -1,16 +1,42 @@
-/* work.h: pieces of work that may fail, over the threads of a context. */
+/* work.h: the one worker pool: pieces of work over threads. Pieces that cannot fail go through
+ * lm_parallel, which allocates nothing; those that may go through lm_work, which gives each thread
+ * a context of its own, keeps the first failure, hears a cancellation and tells progress. */
 #ifndef LIMN_BASE_WORK_H
 #define LIMN_BASE_WORK_H
 
 #include "base/base.h"
 
+enum { LM_THREADS_MAX = 256 };
+
+/* ---- pieces that cannot fail ---- */
+
+/* Piece index, done by thread 0..threads-1, of which none does two pieces at once. */
+typedef void lm_piece(void *user, size_t index, int thread);
+
+/* Does pieces 0..count-1, each once, in any order; returns when all are done. Where threads cannot
+ * be created, those that could (at least the caller's own) do all the work. */
+void lm_parallel(int threads, size_t count, lm_piece *piece, void *user);
+
+/* ---- pieces that may fail ---- */
+
 /* Piece index. ctx belongs to the thread: one thread, no log, the seed of the caller's context;
  * lm_progress on it shows nothing, but hears when the user cancels. */
 typedef limn_status lm_task(limn_context *ctx, void *user, size_t index);
 
-/* Does the pieces 0..count-1 on ctx->threads threads and tells progress ("stage": pieces done) from
- * the calling thread only, at least once, when all are done. Returns the failure of the piece with
- * the lowest number, whatever the threads; pieces behind it may be left out. */
-limn_status lm_work(limn_context *ctx, const char *stage, size_t count, lm_task *task, void *user);
+typedef struct lm_job {
+    const char *stage; /* of the progress */
+    size_t count;      /* pieces */
+    lm_task *task;
+    void *user;
+    /* What is done of how much, asked from the calling thread only; NULL: pieces. */
+    void (*done)(void *user, uint64_t *done, uint64_t *total);
+} lm_job;
+
+/* The threads that a job of so many pieces gets. */
+int lm_work_threads(const limn_context *ctx, size_t count);
+/* Does the pieces on ctx->threads threads and tells progress from the calling thread only, at least
+ * once, when all are done. Returns the failure of the piece with the lowest number, whatever the
+ * threads; pieces behind it may be left out. */
+limn_status lm_work(limn_context *ctx, const lm_job *job);
 
 #endif

@@ -8,13 +8,10 @@
  * point that leads, which gives a bound early; then one fold after the other of the points whose
  * sum does not exceed the least complete one. Losses are 0 or more and are summed in the order of
  * the folds, so a sum only grows and what is dropped could not have won. Which pieces are judged
- * depends on the losses alone, never on the threads.
- *
- * Thread 0 of a wave is the calling thread: after each of its pieces, and whenever its judge tells
- * progress, it reports to the caller's context. */
+ * depends on the losses alone, never on the threads. */
 #include "fit/select.h"
 
-#include "base/parallel.h"
+#include "base/work.h"
 #include "data/split.h"
 
 #include <math.h>
@@ -36,24 +33,7 @@ typedef struct piece {
     size_t point, fold;
 } piece;
 
-typedef struct search search;
-
-typedef struct failure {
-    size_t piece; /* NONE: there was none */
-    limn_status status;
-    char sentence[LM_ERROR_BYTES];
-} failure;
-
-/* One thread's own. */
-typedef struct worker {
-    search *of;
-    limn_context *ctx;
-    bool calling;
-    failure end;  /* the first in a wave that ends the search */
-    failure data; /* the last LIMN_E_DATA in a wave */
-} worker;
-
-struct search {
+typedef struct search {
     limn_context *ctx;
     const lm_axis *axes;
     size_t axis_count;
@@ -67,14 +47,10 @@ struct search {
     double *losses; /* capacity x folds; NaN: LIMN_E_DATA */
     piece *pieces;  /* of one wave */
     size_t piece_count;
-    int threads;
-    worker *workers;
-    char refused[LM_ERROR_BYTES]; /* the last LIMN_E_DATA */
-    uint64_t total;               /* folds to be judged at most */
+    piece refused;  /* the last one that the judge refused, when any was */
+    uint64_t total; /* folds to be judged at most */
     atomic_uint_fast64_t done;
-    atomic_size_t limit; /* pieces behind it need not be judged */
-    atomic_bool cancelled;
-};
+} search;
 
 /* ---- the grid ---- */
 
@@ -224,28 +200,10 @@ static limn_status choose_rows(search *s, const int32_t *label, size_t n, size_t
 
 /* ---- judging ---- */
 
-static limn_status report(search *s) {
-    uint64_t done = atomic_load(&s->done);
-    limn_status status =
-        lm_progress(s->ctx, "selecting", done, s->total, (double)done / (double)s->total);
-    if (status != LIMN_OK)
-        atomic_store(&s->cancelled, true);
-    return status;
-}
-
-/* The progress of the judges' contexts. */
-static int hear(void *user, const limn_progress *progress) {
-    worker *w = user;
-    (void)progress;
-    if (w->calling && !atomic_load(&w->of->cancelled))
-        (void)report(w->of);
-    return atomic_load(&w->of->cancelled);
-}
-
-static void keep_failure(failure *out, size_t index, limn_status status, const limn_context *ctx) {
-    out->piece = index;
-    out->status = status;
-    memcpy(out->sentence, ctx->error, sizeof out->sentence);
+static void tell_done(void *user, uint64_t *done, uint64_t *total) {
+    search *s = user;
+    *done = atomic_load(&s->done);
+    *total = s->total;
 }
 
 static limn_status judge_piece(const search *s, limn_context *ctx, const piece *p, double *loss) {
@@ -263,53 +221,32 @@ static limn_status judge_piece(const search *s, limn_context *ctx, const piece *
     return status;
 }
 
-static void do_piece(void *user, size_t index, int thread) {
+/* LIMN_E_DATA is no failure here: the point is out. */
+static limn_status do_piece(limn_context *ctx, void *user, size_t index) {
     search *s = user;
-    worker *w = &s->workers[thread];
     const piece *p = &s->pieces[index];
     double *loss = &s->losses[p->point * s->folds + p->fold];
-    if (atomic_load(&s->cancelled) || index > atomic_load(&s->limit))
-        return;
-    limn_status status = judge_piece(s, w->ctx, p, loss);
-    if (atomic_load(&s->cancelled))
-        return;
-    if (status == LIMN_E_DATA) {
+    limn_status status = judge_piece(s, ctx, p, loss);
+    if (status == LIMN_E_DATA)
         *loss = NAN;
-        keep_failure(&w->data, index, status, w->ctx);
-    } else if (status != LIMN_OK) {
-        keep_failure(&w->end, index, status, w->ctx);
-        /* Pieces in front of it are still judged: the first failure is the one to tell. */
-        size_t limit = atomic_load(&s->limit);
-        while (index < limit && !atomic_compare_exchange_weak(&s->limit, &limit, index))
-            ;
-        return;
-    }
+    else if (status != LIMN_OK)
+        return status;
     atomic_fetch_add(&s->done, 1);
-    if (w->calling)
-        (void)report(s);
+    return LIMN_OK;
 }
 
-/* Judges the pieces; LIMN_E_DATA is no failure here. */
+/* Judges the pieces. */
 static limn_status run_wave(search *s) {
-    const failure *end = NULL, *data = NULL;
-    if (s->piece_count == 0)
-        return LIMN_OK;
-    atomic_store(&s->limit, NONE);
-    for (int t = 0; t < s->threads; t++)
-        s->workers[t].end.piece = s->workers[t].data.piece = NONE;
-    lm_parallel(s->threads, s->piece_count, do_piece, s);
-    if (atomic_load(&s->cancelled))
-        return LIMN_E_CANCELLED; /* report() has recorded the sentence */
-    for (int t = 0; t < s->threads; t++) {
-        const worker *w = &s->workers[t];
-        if (w->end.piece != NONE && (!end || w->end.piece < end->piece))
-            end = &w->end;
-        if (w->data.piece != NONE && (!data || w->data.piece > data->piece))
-            data = &w->data;
-    }
-    if (data)
-        memcpy(s->refused, data->sentence, sizeof s->refused);
-    return end ? lm_fail(s->ctx, end->status, "%s", end->sentence) : LIMN_OK;
+    lm_job job = {.stage = "selecting",
+                  .count = s->piece_count,
+                  .task = do_piece,
+                  .user = s,
+                  .done = tell_done};
+    limn_status status = lm_work(s->ctx, &job);
+    for (size_t k = 0; k < s->piece_count && status == LIMN_OK; k++)
+        if (isnan(s->losses[s->pieces[k].point * s->folds + s->pieces[k].fold]))
+            s->refused = s->pieces[k];
+    return status;
 }
 
 /* ---- a round ---- */
@@ -384,53 +321,25 @@ static limn_status judge_round(search *s, size_t first, uint64_t planned) {
     if (status != LIMN_OK)
         return status;
     atomic_store(&s->done, planned); /* those that were dropped count as done */
-    return report(s);
+    return lm_progress(s->ctx, "selecting", planned, s->total, (double)planned / (double)s->total);
 }
 
 /* ---- the search ---- */
-
-static limn_status make_workers(search *s) {
-    limn_context_options options;
-    limn_context_options_init(&options);
-    options.allocator = s->ctx->mem;
-    options.seed = s->ctx->seed;
-    options.threads = 1;
-    options.memory_limit = s->ctx->memory_limit;
-    options.progress = hear;
-    s->workers = lm_alloc_zero(&s->ctx->mem, (size_t)s->threads, sizeof *s->workers);
-    for (int t = 0; t < s->threads && s->workers; t++) {
-        worker *w = &s->workers[t];
-        w->of = s;
-        w->calling = t == 0;
-        options.user = w;
-        if (lm_context_make(&options, &w->ctx) != LIMN_OK)
-            return lm_fail_memory(s->ctx);
-    }
-    return s->workers ? LIMN_OK : lm_fail_memory(s->ctx);
-}
 
 static limn_status make_room(search *s, size_t coarse, size_t around) {
     size_t cells;
     s->capacity = coarse + ROUNDS * around;
     size_t most = s->capacity > s->folds ? s->capacity : s->folds;
     s->total = (uint64_t)s->capacity * s->folds;
-    s->threads = s->ctx->threads < LM_THREADS_MAX ? s->ctx->threads : LM_THREADS_MAX;
-    if ((size_t)s->threads > most)
-        s->threads = (int)most;
     s->points = lm_alloc(&s->ctx->mem, s->capacity, sizeof *s->points);
     s->pieces = lm_alloc(&s->ctx->mem, most, sizeof *s->pieces);
     if (lm_mul(s->capacity, s->folds, &cells))
         s->losses = lm_alloc(&s->ctx->mem, cells, sizeof *s->losses);
-    if (!s->points || !s->pieces || !s->losses)
-        return lm_fail_memory(s->ctx);
-    return make_workers(s);
+    return s->points && s->pieces && s->losses ? LIMN_OK : lm_fail_memory(s->ctx);
 }
 
 static void search_free(search *s) {
     const limn_allocator *mem = &s->ctx->mem;
-    for (int t = 0; t < s->threads && s->workers; t++)
-        limn_context_free(s->workers[t].ctx);
-    lm_free(mem, s->workers);
     lm_free(mem, s->points);
     lm_free(mem, s->pieces);
     lm_free(mem, s->losses);
@@ -441,8 +350,10 @@ static void search_free(search *s) {
 static limn_status run_rounds(search *s, size_t coarse, size_t around) {
     add_coarse(s);
     limn_status status = judge_round(s, 0, (uint64_t)coarse * s->folds);
-    if (status == LIMN_OK && s->best == NONE)
-        return lm_fail(s->ctx, LIMN_E_DATA, "%s", s->refused);
+    if (status == LIMN_OK && s->best == NONE) { /* once more, for the sentence */
+        double loss;
+        return judge_piece(s, s->ctx, &s->refused, &loss);
+    }
     for (size_t r = 1; r <= ROUNDS && status == LIMN_OK; r++) {
         size_t first = s->point_count;
         add_neighbours(s, FINE >> r);

@@ -2,7 +2,7 @@
  *
  * All memory is taken when the predictor is made: per thread the scaled rows of one batch and the
  * method's scratch. */
-#include "base/parallel.h"
+#include "base/work.h"
 #include "model/model.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* lm_parallel: every piece once, also where threads cannot be had. Also run under TSan. */
-#include "base/parallel.h"
+#include "base/work.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -29,8 +29,13 @@ static void test_every_piece_is_done_once(void **state) {
     for (int threads = 1; threads <= 5; threads++) {
         world w = {.fail_from = SIZE_MAX};
         limn_context *ctx = make_context(NULL, threads, 1);
-        assert_int_equal(lm_work(ctx, "testing", PIECES, do_piece, &w), LIMN_OK);
-        assert_int_equal(lm_work(ctx, "testing", 0, do_piece, &w), LIMN_OK);
+        assert_int_equal(
+            lm_work(ctx,
+                    &(lm_job){.stage = "testing", .count = PIECES, .task = do_piece, .user = &w}),
+            LIMN_OK);
+        assert_int_equal(
+            lm_work(ctx, &(lm_job){.stage = "testing", .count = 0, .task = do_piece, .user = &w}),
+            LIMN_OK);
         for (size_t i = 0; i < PIECES; i++)
             assert_int_equal(atomic_load(&w.times[i]), 1);
         limn_context_free(ctx);
@@ -42,7 +47,10 @@ static void test_the_lowest_failure_is_told_whatever_the_threads(void **state) {
     for (int threads = 1; threads <= 5; threads++) {
         world w = {.fail_from = 57};
         limn_context *ctx = make_context(NULL, threads, 1);
-        assert_int_equal(lm_work(ctx, "testing", PIECES, do_piece, &w), LIMN_E_DATA);
+        assert_int_equal(
+            lm_work(ctx,
+                    &(lm_job){.stage = "testing", .count = PIECES, .task = do_piece, .user = &w}),
+            LIMN_E_DATA);
         assert_string_equal(limn_error(ctx), "piece 57");
         for (size_t i = 0; i <= 57; i++)
             assert_int_equal(atomic_load(&w.times[i]), 1);
@@ -70,7 +78,10 @@ static void test_cancelling_at_the_first_call_is_always_heard(void **state) {
         options.progress = cancel;
         options.user = &calls;
         assert_int_equal(limn_context_new(&options, &ctx), LIMN_OK);
-        assert_int_equal(lm_work(ctx, "testing", PIECES, do_piece, &w), LIMN_E_CANCELLED);
+        assert_int_equal(
+            lm_work(ctx,
+                    &(lm_job){.stage = "testing", .count = PIECES, .task = do_piece, .user = &w}),
+            LIMN_E_CANCELLED);
         assert_int_equal(calls, 1);
         limn_context_free(ctx);
     }
@@ -84,7 +95,8 @@ static void test_failing_allocations_are_reported(void **state) {
         counting count = {0};
         limn_context *ctx = make_context(&count, 3, 1);
         count.fail_at = at;
-        limn_status status = lm_work(ctx, "testing", PIECES, do_piece, &w);
+        limn_status status = lm_work(
+            ctx, &(lm_job){.stage = "testing", .count = PIECES, .task = do_piece, .user = &w});
         passed = status == LIMN_OK;
         if (!passed)
             assert_int_equal(status, LIMN_E_MEMORY);

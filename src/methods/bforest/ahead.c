@@ -4,7 +4,7 @@
  * that a single thread makes. */
 #include "methods/bforest/bforest.h"
 
-#include "base/parallel.h"
+#include "base/work.h"
 
 /* Work enough for a block of rows to be worth starting threads, in floats of rows times trees. */
 enum { LEAST_WORK = 1 << 20, LEAST_ROWS = 16, MOST_ROWS = 256 };

@@ -17,7 +17,7 @@
  * that hash(seed, t, epoch, id) samples, in a fresh shuffle. */
 #include "methods/bforest/bforest.h"
 
-#include "base/parallel.h"
+#include "base/work.h"
 
 #include <math.h>
 

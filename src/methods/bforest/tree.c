@@ -6,7 +6,7 @@
  * as good as a random choice, and the same one each time, so that what was learned is found. */
 #include "methods/bforest/bforest.h"
 
-#include "base/parallel.h"
+#include "base/work.h"
 
 #include <math.h>
 

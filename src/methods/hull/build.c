@@ -202,7 +202,9 @@ limn_status hull_build_flat(limn_context *ctx, const lm_train_set *set, const hu
     if (status == LIMN_OK) {
         memcpy(writable(m->flat.start), start, (m->classes + 1) * sizeof *start);
         set_origin(fits, m);
-        status = lm_work(ctx, "building", m->classes, build_class, &work);
+        status = lm_work(
+            ctx, &(lm_job){
+                     .stage = "building", .count = m->classes, .task = build_class, .user = &work});
     }
     if (status == LIMN_OK && m->flat.axes)
         status = hull_build_head(ctx, set, m);
@@ -284,7 +286,10 @@ limn_status hull_build_curved(limn_context *ctx, const hull_fit *fits, hull_mode
             offset[c] + (uint64_t)(start[c + 1] - start[c]) * LM_PANEL * (uint64_t)fits[c].n;
         first[c + 1] = first[c] + panels_for(fits[c].n);
     }
-    return lm_work(ctx, "building", m->classes, build_curved_class, &work);
+    return lm_work(ctx, &(lm_job){.stage = "building",
+                                  .count = m->classes,
+                                  .task = build_curved_class,
+                                  .user = &work});
 }
 
 /* ---- convex hulls ---- */
@@ -321,5 +326,8 @@ static limn_status build_convex_class(limn_context *ctx, void *user, size_t c) {
 
 limn_status hull_build_convex(limn_context *ctx, const hull_fit *fits, hull_model *m) {
     flat_work work = {fits, m};
-    return lm_work(ctx, "building", m->classes, build_convex_class, &work);
+    return lm_work(ctx, &(lm_job){.stage = "building",
+                                  .count = m->classes,
+                                  .task = build_convex_class,
+                                  .user = &work});
 }

@@ -308,9 +308,14 @@ static limn_status judge_folds(limn_context *ctx, judge *j) {
     if (!j->fold_fits)
         return lm_fail_memory(ctx);
     for (j->fold = 0; j->fold < j->judged && status == LIMN_OK; j->fold++) {
-        status = lm_work(ctx, "choosing", j->classes, fit_fold_class, j);
+        status = lm_work(
+            ctx,
+            &(lm_job){.stage = "choosing", .count = j->classes, .task = fit_fold_class, .user = j});
         if (status == LIMN_OK)
-            status = lm_work(ctx, "choosing", j->classes, judge_fold_class, j);
+            status = lm_work(ctx, &(lm_job){.stage = "choosing",
+                                            .count = j->classes,
+                                            .task = judge_fold_class,
+                                            .user = j});
         for (size_t c = 0; c < j->classes; c++)
             hull_fit_free(&ctx->mem, &j->fold_fits[c]);
         free_balls(&ctx->mem, j);
@@ -326,9 +331,15 @@ static limn_status judge_rows(limn_context *ctx, judge *j) {
     }
     if (needs_refit(j) && !j->one_by_one)
         return judge_folds(ctx, j);
-    limn_status status =
-        j->ball_count ? lm_work(ctx, "fitting spheres", j->classes, make_class_balls, j) : LIMN_OK;
-    return status == LIMN_OK ? lm_work(ctx, "choosing", j->classes * j->folds, judge_part, j)
+    limn_status status = j->ball_count ? lm_work(ctx, &(lm_job){.stage = "fitting spheres",
+                                                                .count = j->classes,
+                                                                .task = make_class_balls,
+                                                                .user = j})
+                                       : LIMN_OK;
+    return status == LIMN_OK ? lm_work(ctx, &(lm_job){.stage = "choosing",
+                                                      .count = j->classes * j->folds,
+                                                      .task = judge_part,
+                                                      .user = j})
                              : status;
 }
 
@@ -531,7 +542,8 @@ limn_status hull_choose_local(limn_context *ctx, hull_model *m) {
     size_t wanted = work > 2e7 ? DEAR_ROWS : 4 * DEAR_ROWS;
     limn_status status = choose_rows(ctx, &j, wanted);
     if (status == LIMN_OK)
-        status = lm_work(ctx, "choosing", j.count, judge_local, &j);
+        status = lm_work(
+            ctx, &(lm_job){.stage = "choosing", .count = j.count, .task = judge_local, .user = &j});
     if (status == LIMN_OK)
         status = conclude(ctx, &j, &m->options);
     judge_free(&ctx->mem, &j);

@@ -255,7 +255,8 @@ static limn_status fit_bounds(limn_context *ctx, const lm_train_set *set, fittin
     for (size_t c = 0; c < set->classes; c++)
         hull_fit_free(&ctx->mem, &f->fits[c]);
     options->kind = HULL_NAH; /* for as long as it takes */
-    limn_status status = lm_work(ctx, "fitting", set->classes, fit_class, f);
+    limn_status status = lm_work(
+        ctx, &(lm_job){.stage = "fitting", .count = set->classes, .task = fit_class, .user = f});
     options->kind = HULL_NCH;
     return status;
 }
@@ -270,7 +271,8 @@ static limn_status train_global(limn_context *ctx, const lm_train_set *set,
     warn_of_cost(ctx, m, largest_group(groups, set->classes), method);
     fitting f = {&space, groups,
                  hull_most_dim(&options, set->d, largest_group(groups, set->classes)), fits};
-    limn_status status = lm_work(ctx, "fitting", set->classes, fit_class, &f);
+    limn_status status = lm_work(
+        ctx, &(lm_job){.stage = "fitting", .count = set->classes, .task = fit_class, .user = &f});
     if (status == LIMN_OK)
         status = hull_choose(ctx, &space, set->classes, fits, &options, m);
     m->options = options;

@@ -1,7 +1,8 @@
 /* grow.c: trees, node by node. Nodes that are still to be grown wait on a stack that all threads
  * share, so that few trees keep many threads busy, and a tree of any depth needs no stack of C's.
- * What a node becomes depends on its rows and its path alone, so the threads change nothing. */
-#include "base/parallel.h"
+ * What a node becomes depends on its rows and its path alone, so the threads change nothing. A
+ * piece of work is a seat at that stack: it takes nodes until no one holds any. */
+#include "base/work.h"
 #include "methods/vpc/build.h"
 
 #include <pthread.h>
@@ -19,13 +20,12 @@ typedef struct task {
 typedef struct pool {
     pthread_mutex_t lock;
     pthread_cond_t changed;
+    const limn_allocator *mem;
     lm_buffer tasks;
     size_t pending; /* tasks that wait or are being worked on */
-    limn_status failed;
-    limn_context *ctx;    /* the caller's: progress */
-    limn_context **child; /* one a thread */
+    bool failed;
     const vpc_plan *plan;
-    double total, done; /* rows in leaves */
+    uint64_t total, done; /* rows in leaves */
 } pool;
 
 void vpc_grown_free(const limn_allocator *mem, vpc_grown *root) {
@@ -141,72 +141,64 @@ static bool take(pool *p, task *t) {
 }
 
 /* What a task has come to: its halves wait, or it is done. The lock is held. */
-static void give_back(pool *p, const task *t, task *halves, size_t count, limn_status status) {
-    if (p->failed == LIMN_OK)
-        p->failed = status;
+static limn_status give_back(limn_context *ctx, pool *p, const task *t, task *halves, size_t count,
+                             limn_status status) {
     for (size_t i = 0; i < count; i++) {
-        if (p->failed == LIMN_OK && !lm_buffer_append(&p->tasks, &halves[i], sizeof halves[i]))
-            p->failed = LIMN_E_MEMORY;
-        if (p->failed != LIMN_OK)
-            vpc_parent_free(&p->ctx->mem, &halves[i].parent);
+        if (status == LIMN_OK && !lm_buffer_append(&p->tasks, &halves[i], sizeof halves[i]))
+            status = lm_fail_memory(ctx);
+        if (status != LIMN_OK)
+            vpc_parent_free(p->mem, &halves[i].parent);
         else
             p->pending++;
     }
-    p->done += count ? 0 : (double)t->count;
+    p->failed = p->failed || status != LIMN_OK;
+    p->done += count ? 0 : t->count;
     p->pending--;
     pthread_cond_broadcast(&p->changed);
+    return status;
 }
 
-static void work(void *user, size_t index, int thread) {
+/* After a failure the tasks that wait are only thrown away. */
+static limn_status work(limn_context *ctx, void *user, size_t index) {
     pool *p = user;
     task t, halves[2];
+    limn_status status = LIMN_OK;
     (void)index;
     pthread_mutex_lock(&p->lock);
     while (take(p, &t)) {
-        bool failed = p->failed != LIMN_OK;
-        double fraction = p->done / p->total;
+        bool go_on = !p->failed && status == LIMN_OK;
         size_t count = 0;
         pthread_mutex_unlock(&p->lock);
-        limn_status status = LIMN_OK;
-        if (!failed && thread == 0) /* the calling thread */
-            status = lm_progress(p->ctx, "training", 0, 0, fraction);
-        if (!failed && status == LIMN_OK)
-            status = grow_node(p->child[thread], p->plan, &t, halves, &count);
-        vpc_parent_free(&p->ctx->mem, &t.parent);
+        if (go_on)
+            status = lm_progress(ctx, "training", 0, 0, -1);
+        if (go_on && status == LIMN_OK)
+            status = grow_node(ctx, p->plan, &t, halves, &count);
+        vpc_parent_free(p->mem, &t.parent);
         pthread_mutex_lock(&p->lock);
-        give_back(p, &t, halves, count, status);
+        status = give_back(ctx, p, &t, halves, count, status);
     }
+    pthread_mutex_unlock(&p->lock);
+    return status;
+}
+
+static void tell_done(void *user, uint64_t *done, uint64_t *total) {
+    pool *p = user;
+    pthread_mutex_lock(&p->lock);
+    *done = p->done;
+    *total = p->total;
     pthread_mutex_unlock(&p->lock);
 }
 
 /* ---- all trees ---- */
 
-static limn_status make_children(limn_context *ctx, limn_context **child, int threads) {
-    limn_context_options options;
-    limn_context_options_init(&options);
-    options.allocator = ctx->mem;
-    options.seed = ctx->seed;
-    options.threads = 1;
-    options.memory_limit = ctx->memory_limit;
-    for (int t = 0; t < threads; t++)
-        if (lm_context_make(&options, &child[t]) != LIMN_OK)
-            return lm_fail_memory(ctx);
-    return LIMN_OK;
-}
-
-/* The sentence of whichever thread failed. */
-static limn_status outcome(const pool *p, int threads) {
-    if (p->failed == LIMN_OK || p->failed == LIMN_E_CANCELLED)
-        return p->failed;
-    for (int t = 0; t < threads; t++)
-        if (p->child[t]->error[0])
-            return lm_fail(p->ctx, p->failed, "%s", p->child[t]->error);
-    return lm_fail_memory(p->ctx);
-}
-
 /* Trees first .. first + count - 1 at once. memory: count x rows. */
-static limn_status grow_some(pool *p, size_t first, size_t count, const uint32_t *rows, size_t n,
-                             uint32_t *memory, vpc_grown **roots, int threads) {
+static limn_status grow_some(limn_context *ctx, pool *p, size_t first, size_t count,
+                             const uint32_t *rows, size_t n, uint32_t *memory, vpc_grown **roots) {
+    lm_job job = {.stage = "training",
+                  .count = (size_t)ctx->threads,
+                  .task = work,
+                  .user = p,
+                  .done = tell_done};
     for (size_t t = 0; t < count; t++) {
         task root = {.link = &roots[first + t],
                      .rows = memory + t * n,
@@ -215,37 +207,30 @@ static limn_status grow_some(pool *p, size_t first, size_t count, const uint32_t
         memcpy(root.rows, rows, n * sizeof *rows);
         if (!lm_buffer_append(&p->tasks, &root, sizeof root)) {
             p->tasks.size = 0;
-            return lm_fail_memory(p->ctx);
+            return lm_fail_memory(ctx);
         }
     }
     p->pending = count;
-    lm_parallel(threads, (size_t)threads, work, p);
-    return outcome(p, threads);
+    return lm_work(ctx, &job);
 }
 
 limn_status vpc_grow(limn_context *ctx, const vpc_plan *plan, size_t trees, const uint32_t *rows,
                      size_t count, vpc_grown ***out) {
-    int threads = ctx->threads < LM_THREADS_MAX ? ctx->threads : LM_THREADS_MAX;
-    size_t together = (size_t)threads < trees ? (size_t)threads : trees, cells;
-    pool p = {.ctx = ctx, .plan = plan, .tasks.mem = &ctx->mem};
+    size_t together = (size_t)lm_work_threads(ctx, trees), cells;
+    pool p = {
+        .mem = &ctx->mem, .plan = plan, .tasks.mem = &ctx->mem, .total = (uint64_t)trees * count};
     uint32_t *memory =
         lm_mul(together, count, &cells) ? lm_alloc(&ctx->mem, cells, sizeof *memory) : NULL;
     vpc_grown **roots = lm_alloc_zero(&ctx->mem, trees, sizeof *roots);
-    p.total = (double)trees * (double)count;
-    p.child = lm_alloc_zero(&ctx->mem, (size_t)threads, sizeof(limn_context *));
-    limn_status status =
-        memory && roots && p.child ? make_children(ctx, p.child, threads) : lm_fail_memory(ctx);
+    limn_status status = memory && roots ? LIMN_OK : lm_fail_memory(ctx);
     pthread_mutex_init(&p.lock, NULL);
     pthread_cond_init(&p.changed, NULL);
     for (size_t t = 0; t < trees && status == LIMN_OK; t += together) {
         size_t some = trees - t < together ? trees - t : together;
-        status = grow_some(&p, t, some, rows, count, memory, roots, threads);
+        status = grow_some(ctx, &p, t, some, rows, count, memory, roots);
     }
     pthread_cond_destroy(&p.changed);
     pthread_mutex_destroy(&p.lock);
-    for (int t = 0; p.child && t < threads; t++)
-        limn_context_free(p.child[t]);
-    lm_free(&ctx->mem, p.child);
     lm_buffer_free(&p.tasks);
     lm_free(&ctx->mem, memory);
     *out = roots; /* some trees may be there after a failure, too */
