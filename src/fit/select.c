@@ -235,6 +235,14 @@ static limn_status do_piece(limn_context *ctx, void *user, size_t index) {
     return LIMN_OK;
 }
 
+/* The last piece that was refused once more, for its sentence. */
+static limn_status say_again(limn_context *ctx, void *user, size_t index) {
+    const search *s = user;
+    double loss;
+    (void)index;
+    return judge_piece(s, ctx, &s->refused, &loss);
+}
+
 /* Judges the pieces. */
 static limn_status run_wave(search *s) {
     lm_job job = {.stage = "selecting",
@@ -350,9 +358,9 @@ static void search_free(search *s) {
 static limn_status run_rounds(search *s, size_t coarse, size_t around) {
     add_coarse(s);
     limn_status status = judge_round(s, 0, (uint64_t)coarse * s->folds);
-    if (status == LIMN_OK && s->best == NONE) { /* once more, for the sentence */
-        double loss;
-        return judge_piece(s, s->ctx, &s->refused, &loss);
+    if (status == LIMN_OK && s->best == NONE) {
+        lm_job again = {.stage = "selecting", .count = 1, .task = say_again, .user = s};
+        return lm_work(s->ctx, &again);
     }
     for (size_t r = 1; r <= ROUNDS && status == LIMN_OK; r++) {
         size_t first = s->point_count;
