@@ -235,69 +235,70 @@ static void test_headers_may_be_written_in_any_way_that_python_accepts(void **st
     free(b);
 }
 
+static const char *const bad_headers[][2] = {
+    {"", "t.csv: byte 65: the header cannot be understood; save the array again"},
+    {"{", "t.csv: byte 65: the header cannot be understood; save the array again"},
+    {"{'descr': '<f4', 'fortran_order': False}",
+     "t.csv: byte 65: the header cannot be understood; save the array again"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)} x",
+     "t.csv: byte 69: the header cannot be understood; save the array again"},
+    {"{'descr': '<f4', 'fortran_order': False 'shape': (2, 3)}",
+     "t.csv: byte 129: the header cannot be understood; save the array again"},
+    {"{'descr': '<f4', 'fortran_order': 0, 'shape': (2, 3)}",
+     "t.csv: byte 45: the header cannot be understood; save the array again"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': [2, 3]}",
+     "t.csv: byte 61: the header cannot be understood; save the array again"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, -3)}",
+     "t.csv: byte 61: the header cannot be understood; save the array again"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (2 3)}",
+     "t.csv: byte 61: the header cannot be understood; save the array again"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3, }",
+     "t.csv: byte 129: the header cannot be understood; save the array again"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'x': 1}",
+     "t.csv: byte 69: the header cannot be understood; save the array again"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 99999999999999999999), }",
+     "t.csv: an array of the shape (2, 99999999999999999999) is too large; save fewer rows or "
+     "features"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }",
+     "t.csv: the array has one dimension only, but rows and features are two; save "
+     "x.reshape(-1, 1) for rows of one feature, or name it with --label-file if it holds the "
+     "labels"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (), }",
+     "t.csv: the array has no dimension, but rows and features are two; save x.reshape(-1, 1) "
+     "for rows of one feature, or name it with --label-file if it holds the labels"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3), }", "t.csv: no rows"},
+    {"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 0), }",
+     "t.csv: the rows have no features; save an array with columns"},
+    {"{'descr': '|O', 'fortran_order': False, 'shape': (2, 3), }",
+     "t.csv: the array holds Python objects; save plain numbers, for example "
+     "x.astype('float32')"},
+    {"{'descr': [('a', '<f4'), ('b', '<i4')], 'fortran_order': False, 'shape': (2,), }",
+     "t.csv: the array is structured, with fields that have names; save its numbers as a plain "
+     "array of two dimensions"},
+    {"{'descr': '<c8', 'fortran_order': False, 'shape': (2, 3), }",
+     "t.csv: the array holds complex numbers; save their parts as columns"},
+    {"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (2, 3), }",
+     "t.csv: the array holds dates or times; save them as numbers, for example "
+     "x.astype('int64')"},
+    {"{'descr': '<U5', 'fortran_order': False, 'shape': (2, 3), }",
+     "t.csv: the array holds text; save numbers, or the table as CSV, where text makes "
+     "categories"},
+    {"{'descr': '<f16', 'fortran_order': False, 'shape': (2, 3), }",
+     "t.csv: elements of type '<f16' cannot be read; save the array as float32, for example "
+     "x.astype('float32')"},
+    {"{'descr': '', 'fortran_order': False, 'shape': (2, 3), }",
+     "t.csv: elements of type '' cannot be read; save the array as float32, for example "
+     "x.astype('float32')"},
+};
+
 static void test_bad_headers_are_explained(void **state) {
     (void)state;
-    static const char *const cases[][2] = {
-        {"", "t.csv: byte 65: the header cannot be understood; save the array again"},
-        {"{", "t.csv: byte 65: the header cannot be understood; save the array again"},
-        {"{'descr': '<f4', 'fortran_order': False}",
-         "t.csv: byte 65: the header cannot be understood; save the array again"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)} x",
-         "t.csv: byte 69: the header cannot be understood; save the array again"},
-        {"{'descr': '<f4', 'fortran_order': False 'shape': (2, 3)}",
-         "t.csv: byte 129: the header cannot be understood; save the array again"},
-        {"{'descr': '<f4', 'fortran_order': 0, 'shape': (2, 3)}",
-         "t.csv: byte 45: the header cannot be understood; save the array again"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': [2, 3]}",
-         "t.csv: byte 61: the header cannot be understood; save the array again"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, -3)}",
-         "t.csv: byte 61: the header cannot be understood; save the array again"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2 3)}",
-         "t.csv: byte 61: the header cannot be understood; save the array again"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3, }",
-         "t.csv: byte 129: the header cannot be understood; save the array again"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'x': 1}",
-         "t.csv: byte 69: the header cannot be understood; save the array again"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 99999999999999999999), }",
-         "t.csv: an array of the shape (2, 99999999999999999999) is too large; save fewer rows or "
-         "features"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }",
-         "t.csv: the array has one dimension only, but rows and features are two; save "
-         "x.reshape(-1, 1) for rows of one feature, or name it with --label-file if it holds the "
-         "labels"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (), }",
-         "t.csv: the array has no dimension, but rows and features are two; save x.reshape(-1, 1) "
-         "for rows of one feature, or name it with --label-file if it holds the labels"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3), }", "t.csv: no rows"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 0), }",
-         "t.csv: the rows have no features; save an array with columns"},
-        {"{'descr': '|O', 'fortran_order': False, 'shape': (2, 3), }",
-         "t.csv: the array holds Python objects; save plain numbers, for example "
-         "x.astype('float32')"},
-        {"{'descr': [('a', '<f4'), ('b', '<i4')], 'fortran_order': False, 'shape': (2,), }",
-         "t.csv: the array is structured, with fields that have names; save its numbers as a plain "
-         "array of two dimensions"},
-        {"{'descr': '<c8', 'fortran_order': False, 'shape': (2, 3), }",
-         "t.csv: the array holds complex numbers; save their parts as columns"},
-        {"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (2, 3), }",
-         "t.csv: the array holds dates or times; save them as numbers, for example "
-         "x.astype('int64')"},
-        {"{'descr': '<U5', 'fortran_order': False, 'shape': (2, 3), }",
-         "t.csv: the array holds text; save numbers, or the table as CSV, where text makes "
-         "categories"},
-        {"{'descr': '<f16', 'fortran_order': False, 'shape': (2, 3), }",
-         "t.csv: elements of type '<f16' cannot be read; save the array as float32, for example "
-         "x.astype('float32')"},
-        {"{'descr': '', 'fortran_order': False, 'shape': (2, 3), }",
-         "t.csv: elements of type '' cannot be read; save the array as float32, for example "
-         "x.astype('float32')"},
-    };
     bytes *b = malloc(sizeof *b);
     world w;
     world_open(&w);
-    for (size_t i = 0; i < LM_COUNT(cases); i++) {
-        npy_version(b, 1, cases[i][0]);
-        must_refuse(&w, b, NULL, NULL, LIMN_E_DATA, cases[i][1]);
+    for (size_t i = 0; i < LM_COUNT(bad_headers); i++) {
+        npy_version(b, 1, bad_headers[i][0]);
+        must_refuse(&w, b, NULL, NULL, LIMN_E_DATA, bad_headers[i][1]);
     }
     npy_version(b, 4, "{}");
     must_refuse(&w, b, NULL, NULL, LIMN_E_DATA,

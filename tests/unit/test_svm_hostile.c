@@ -6,80 +6,76 @@
 
 #define AGAIN "; the file is damaged: copy it again or save the model again"
 
+static const struct {
+    const char *from, *to, *sentence;
+} wrong_keys[] = {
+    {"c_svc", "svc",
+     "m: line 1: 'svc' is not an svm_type; it must be c_svc, nu_svc, one_class, epsilon_svr or "
+     "nu_svr"},
+    {"c_svc", "c_svc rbf", "m: line 1: svm_type has 2 values instead of 1" AGAIN},
+    {"polynomial", "precomputed",
+     "m: line 2: the kernel is precomputed, so the file has row numbers instead of support "
+     "vectors and cannot be applied to new data; train with a linear, polynomial, rbf or "
+     "sigmoid kernel"},
+    {"polynomial", "poly",
+     "m: line 2: 'poly' is not a kernel_type; it must be linear, polynomial, rbf or sigmoid"},
+    {"polynomial", "", "m: line 2: kernel_type has 0 values instead of 1" AGAIN},
+    {"degree 2", "degree -1",
+     "m: line 3: degree is '-1', but must be a whole number from 0 to 2147483647" AGAIN},
+    {"degree 2", "degree 2.5",
+     "m: line 3: degree is '2.5', but must be a whole number from 0 to 2147483647" AGAIN},
+    {"polynomial\ndegree 2\ngamma 0.5", "rbf\ngamma -0.5",
+     "m: line 3: gamma is below 0, which an rbf kernel cannot have; train again"},
+    {"gamma 0.5", "gamma nan", "m: line 4: gamma has 'nan', which is not a finite number" AGAIN},
+    {"gamma 0.5", "gamma 1e999",
+     "m: line 4: gamma has '1e999', which is not a finite number" AGAIN},
+    {"coef0 -1", "coef0 0x1p3", "m: line 5: coef0 has '0x1p3', which is not a finite number" AGAIN},
+    {"nr_class 3", "nr_class 0",
+     "m: line 6: nr_class is '0', but must be a whole number from 1 to 2147483647" AGAIN},
+    {"nr_class 3", "nr_class 4",
+     "m: line 8: rho has 3 values instead of 6 (nr_class (nr_class - 1) / 2)" AGAIN},
+    {"nr_class 3", "nr_class 1",
+     "m: line 7: total_sv is 4, but one class has no support vectors" AGAIN},
+    {"total_sv 4", "total_sv 5",
+     "m: line 12: the values of nr_sv sum to 4, but total_sv is 5" AGAIN},
+    {"total_sv 4", "total_sv 99999999999",
+     "m: line 7: total_sv is '99999999999', but must be a whole number from 0 to "
+     "2147483647" AGAIN},
+    {"rho 0.25 -1 3e-05", "rho 0.25 -1",
+     "m: line 8: rho has 2 values instead of 3 (nr_class (nr_class - 1) / 2)" AGAIN},
+    {"rho 0.25 -1", "rho 0.25 inf", "m: line 8: rho has 'inf', which is not a finite number" AGAIN},
+    {"label 3 -1 2", "label 3 -1 3", "m: line 9: two classes have the label 3" AGAIN},
+    {"label 3 -1 2", "label 3 -1", "m: line 9: label has 2 values instead of 3 (nr_class)" AGAIN},
+    {"label 3", "label 2147483648",
+     "m: line 9: label is '2147483648', but must be a whole number from -2147483648 to "
+     "2147483647" AGAIN},
+    {"label 3", "label 1.5",
+     "m: line 9: label is '1.5', but must be a whole number from -2147483648 to "
+     "2147483647" AGAIN},
+    {"probB 0 1 1e+20\n", "",
+     "m: line 10: there is probA but no probB; remove it or save the model again"},
+    {"probA -1.5 -2 -0.1\n", "",
+     "m: line 10: there is probB but no probA; remove it or save the model again"},
+    {"probA -1.5 -2", "probA -1.5 - 2",
+     "m: line 10: probA has 4 values instead of 3 (nr_class (nr_class - 1) / 2)" AGAIN},
+    {"nr_sv 2 0 2", "nr_sv 2 1 2",
+     "m: line 12: the values of nr_sv sum to 5, but total_sv is 4" AGAIN},
+    {"nr_sv 2 0 2", "nr_sv 5 -3 2",
+     "m: line 12: nr_sv is '-3', but must be a whole number from 0 to 2147483647" AGAIN},
+    {"nr_sv 2", "gamma 0.5\nnr_sv 2",
+     "m: line 12: gamma comes twice, the first time in line 4; remove one"},
+    {"SV\n", "SV 1\n", "m: line 13: '1' stands behind SV; the vectors begin on the line behind it"},
+    {"\nSV\n", "\n",
+     "m: line 16: the file ends without a line SV; it is cut off or not a LIBSVM model"},
+    {"gamma 0.5\n", "", "m: line 12: missing in front of SV: gamma" AGAIN},
+};
+
 static void test_wrong_keys_are_named_with_line_and_remedy(void **s) {
     (void)s;
     world w;
     world_open(&w);
-    const struct {
-        const char *from, *to, *sentence;
-    } cases[] = {
-        {"c_svc", "svc",
-         "m: line 1: 'svc' is not an svm_type; it must be c_svc, nu_svc, one_class, epsilon_svr or "
-         "nu_svr"},
-        {"c_svc", "c_svc rbf", "m: line 1: svm_type has 2 values instead of 1" AGAIN},
-        {"polynomial", "precomputed",
-         "m: line 2: the kernel is precomputed, so the file has row numbers instead of support "
-         "vectors and cannot be applied to new data; train with a linear, polynomial, rbf or "
-         "sigmoid kernel"},
-        {"polynomial", "poly",
-         "m: line 2: 'poly' is not a kernel_type; it must be linear, polynomial, rbf or sigmoid"},
-        {"polynomial", "", "m: line 2: kernel_type has 0 values instead of 1" AGAIN},
-        {"degree 2", "degree -1",
-         "m: line 3: degree is '-1', but must be a whole number from 0 to 2147483647" AGAIN},
-        {"degree 2", "degree 2.5",
-         "m: line 3: degree is '2.5', but must be a whole number from 0 to 2147483647" AGAIN},
-        {"polynomial\ndegree 2\ngamma 0.5", "rbf\ngamma -0.5",
-         "m: line 3: gamma is below 0, which an rbf kernel cannot have; train again"},
-        {"gamma 0.5", "gamma nan",
-         "m: line 4: gamma has 'nan', which is not a finite number" AGAIN},
-        {"gamma 0.5", "gamma 1e999",
-         "m: line 4: gamma has '1e999', which is not a finite number" AGAIN},
-        {"coef0 -1", "coef0 0x1p3",
-         "m: line 5: coef0 has '0x1p3', which is not a finite number" AGAIN},
-        {"nr_class 3", "nr_class 0",
-         "m: line 6: nr_class is '0', but must be a whole number from 1 to 2147483647" AGAIN},
-        {"nr_class 3", "nr_class 4",
-         "m: line 8: rho has 3 values instead of 6 (nr_class (nr_class - 1) / 2)" AGAIN},
-        {"nr_class 3", "nr_class 1",
-         "m: line 7: total_sv is 4, but one class has no support vectors" AGAIN},
-        {"total_sv 4", "total_sv 5",
-         "m: line 12: the values of nr_sv sum to 4, but total_sv is 5" AGAIN},
-        {"total_sv 4", "total_sv 99999999999",
-         "m: line 7: total_sv is '99999999999', but must be a whole number from 0 to "
-         "2147483647" AGAIN},
-        {"rho 0.25 -1 3e-05", "rho 0.25 -1",
-         "m: line 8: rho has 2 values instead of 3 (nr_class (nr_class - 1) / 2)" AGAIN},
-        {"rho 0.25 -1", "rho 0.25 inf",
-         "m: line 8: rho has 'inf', which is not a finite number" AGAIN},
-        {"label 3 -1 2", "label 3 -1 3", "m: line 9: two classes have the label 3" AGAIN},
-        {"label 3 -1 2", "label 3 -1",
-         "m: line 9: label has 2 values instead of 3 (nr_class)" AGAIN},
-        {"label 3", "label 2147483648",
-         "m: line 9: label is '2147483648', but must be a whole number from -2147483648 to "
-         "2147483647" AGAIN},
-        {"label 3", "label 1.5",
-         "m: line 9: label is '1.5', but must be a whole number from -2147483648 to "
-         "2147483647" AGAIN},
-        {"probB 0 1 1e+20\n", "",
-         "m: line 10: there is probA but no probB; remove it or save the model again"},
-        {"probA -1.5 -2 -0.1\n", "",
-         "m: line 10: there is probB but no probA; remove it or save the model again"},
-        {"probA -1.5 -2", "probA -1.5 - 2",
-         "m: line 10: probA has 4 values instead of 3 (nr_class (nr_class - 1) / 2)" AGAIN},
-        {"nr_sv 2 0 2", "nr_sv 2 1 2",
-         "m: line 12: the values of nr_sv sum to 5, but total_sv is 4" AGAIN},
-        {"nr_sv 2 0 2", "nr_sv 5 -3 2",
-         "m: line 12: nr_sv is '-3', but must be a whole number from 0 to 2147483647" AGAIN},
-        {"nr_sv 2", "gamma 0.5\nnr_sv 2",
-         "m: line 12: gamma comes twice, the first time in line 4; remove one"},
-        {"SV\n", "SV 1\n",
-         "m: line 13: '1' stands behind SV; the vectors begin on the line behind it"},
-        {"\nSV\n", "\n",
-         "m: line 16: the file ends without a line SV; it is cut off or not a LIBSVM model"},
-        {"gamma 0.5\n", "", "m: line 12: missing in front of SV: gamma" AGAIN},
-    };
-    for (size_t i = 0; i < LM_COUNT(cases); i++)
-        refused(&w, with(good[0], cases[i].from, cases[i].to), cases[i].sentence);
+    for (size_t i = 0; i < LM_COUNT(wrong_keys); i++)
+        refused(&w, with(good[0], wrong_keys[i].from, wrong_keys[i].to), wrong_keys[i].sentence);
     refused(&w, "",
             "m: line 1: the file ends without a line SV; it is cut off or not a LIBSVM model");
     refused(

@@ -1,0 +1,292 @@
+/* check_num_pack.c: packed sets of src/num against plain references in double: their layout, their
+ * memory, and the distances and products of queries. */
+#include "check_num_world.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* The exact value and the error that pack.h allows. */
+static double reference(lm_metric metric, const float *x, const float *b, size_t d,
+                        double *allowed) {
+    double sum = 0, size = 0;
+    for (size_t j = 0; j < d; j++) {
+        double diff = (double)x[j] - (double)b[j], product = (double)x[j] * (double)b[j];
+        sum += metric == LM_DOT ? product : metric == LM_L2 ? diff * diff : fabs(diff);
+        size += metric == LM_DOT ? fabs(product) : 0;
+    }
+    *allowed = metric == LM_DOT ? (double)d * EPS * size : (double)(d + 2) * EPS * sum;
+    *allowed += (double)d * 1e-16 * (size + fabs(sum)); /* of this sum itself */
+    return sum;
+}
+
+/* ---- queries ---- */
+
+typedef struct set {
+    size_t n, d, stride;
+    float *rows;
+    lm_pack pack;
+} set;
+
+static set make_set(limn_context *ctx, lm_rng *rng, size_t n, size_t d) {
+    set s = {n, d, d + n % 3, NULL, {0}};
+    s.rows = make_floats(n * s.stride);
+    fill_normal(rng, s.rows, n * s.stride);
+    EXPECT(!lm_pack_build(ctx, s.rows, n, d, s.stride, &s.pack), "n %zu d %zu", n, d);
+    return s;
+}
+
+static void free_set(limn_context *ctx, set *s) {
+    free(s->rows);
+    lm_pack_free(&ctx->mem, &s->pack);
+}
+
+static void compare_query(const set *s, lm_metric metric, const float *x, float *out) {
+    size_t room = s->pack.panels * LM_PANEL;
+    out[room] = GUARD;
+    lm_pack_query(&s->pack, metric, 0, s->pack.panels, x, out);
+    EXPECT(out[room] == GUARD, "written past the end, n %zu d %zu", s->n, s->d);
+    for (size_t i = 0; i < s->n; i++) {
+        double allowed, exact = reference(metric, x, s->rows + i * s->stride, s->d, &allowed);
+        EXPECT(fabs((double)out[i] - exact) <= allowed,
+               "metric %d n %zu d %zu row %zu: %.9g, not %.9g", (int)metric, s->n, s->d, i,
+               (double)out[i], exact);
+    }
+}
+
+/* Block results, and those of a part of the panels, must have the bits of the single query. */
+static void compare_block(const set *s, lm_metric metric, const float *x, size_t m) {
+    size_t panels = s->pack.panels, first = panels / 3, count = panels - first;
+    size_t x_stride = s->d + m % 2, out_stride = count * LM_PANEL + m % 3;
+    float *single = make_floats(panels * LM_PANEL), *out = make_floats(m * out_stride + 1);
+    for (size_t i = 0; i < m * out_stride + 1; i++)
+        out[i] = GUARD;
+    lm_pack_block(&s->pack, metric, first, count, x, x_stride, m, out, out_stride);
+    for (size_t q = 0; q < m; q++) {
+        lm_pack_query(&s->pack, metric, 0, panels, x + q * x_stride, single);
+        const float *part = single + first * LM_PANEL, *row = out + q * out_stride;
+        EXPECT(!memcmp(part, row, count * LM_PANEL * sizeof *row),
+               "metric %d n %zu d %zu m %zu query %zu: block and single differ", (int)metric, s->n,
+               s->d, m, q);
+        for (size_t i = count * LM_PANEL; i < out_stride; i++)
+            EXPECT(row[i] == GUARD, "written between rows, n %zu d %zu m %zu", s->n, s->d, m);
+    }
+    EXPECT(out[m * out_stride] == GUARD, "written past the end, n %zu d %zu m %zu", s->n, s->d, m);
+    free(single);
+    free(out);
+}
+
+static void check_shape(limn_context *ctx, size_t n, size_t d, size_t m) {
+    lm_rng rng = lm_rng_at(7, n, d);
+    set s = make_set(ctx, &rng, n, d);
+    float *x = make_floats(m * (d + 1)), *out = make_floats(s.pack.panels * LM_PANEL + 1);
+    fill_normal(&rng, x, m * (d + 1));
+    for (int metric = LM_DOT; metric <= LM_L1; metric++) {
+        compare_query(&s, (lm_metric)metric, x, out);
+        compare_block(&s, (lm_metric)metric, x, m);
+    }
+    free(x);
+    free(out);
+    free_set(ctx, &s);
+}
+
+/* Every d of 1..300 and every n of 1..100 appear, with every m of 1..14. */
+int queries_match_reference(void) {
+    failures = 0;
+    limn_context *ctx = make_context(NULL);
+    for (size_t d = 1; d <= 300; d++)
+        check_shape(ctx, d * 37 % 100 + 1, d, d % 14 + 1);
+    for (size_t n = 1; n <= 100; n++)
+        check_shape(ctx, n, n * 29 % 75 + 1, n % 14 + 1);
+    limn_context_free(ctx);
+    return failures;
+}
+
+/* Several passes over panels, more chunks than one round, many queries. */
+int large_shapes_match_reference(void) {
+    static const size_t shapes[][3] = {{16, 784, 25},  {330, 784, 13}, {2100, 17, 31},
+                                       {700, 64, 20},  {40, 8192, 8},  {70, 8193, 14},
+                                       {33, 20001, 7}, {17, 20001, 1}, {1000, 128, 3},
+                                       {1000, 300, 2}, {129, 2048, 9}};
+    failures = 0;
+    limn_context *ctx = make_context(NULL);
+    for (size_t i = 0; i < LM_COUNT(shapes); i++)
+        check_shape(ctx, shapes[i][0], shapes[i][1], shapes[i][2]);
+    limn_context_free(ctx);
+    return failures;
+}
+
+/* 1e30 and the largest floats overflow to infinity at worst. */
+int huge_values_give_no_nan(void) {
+    failures = 0;
+    limn_context *ctx = make_context(NULL);
+    for (size_t d = 1; d <= 130; d += 7) {
+        lm_rng rng = lm_rng_at(8, d, 0);
+        set s = make_set(ctx, &rng, 37, d);
+        float x[130], out[48], b[130];
+        for (size_t i = 0; i < s.pack.panels * LM_PANEL * d; i++)
+            s.pack.data[i] *= i % 3 ? 1e30f : FLT_MAX / 8;
+        for (size_t j = 0; j < d; j++)
+            x[j] = j % 2 ? -1e30f : FLT_MAX;
+        for (int metric = LM_L2; metric <= LM_L1; metric++) {
+            lm_pack_query(&s.pack, (lm_metric)metric, 0, s.pack.panels, x, out);
+            for (size_t i = 0; i < s.n; i++)
+                EXPECT(out[i] >= 0, "metric %d d %zu row %zu: %g", metric, d, i, (double)out[i]);
+        }
+        lm_pack_row(&s.pack, 3, b);
+        lm_pack_query(&s.pack, LM_L2, 0, s.pack.panels, b, out);
+        EXPECT(out[3] == 0, "a row is at distance 0 from itself, not %g", (double)out[3]);
+        free_set(ctx, &s);
+    }
+    limn_context_free(ctx);
+    return failures;
+}
+
+/* ---- the set ---- */
+
+int append_equals_build(void) {
+    failures = 0;
+    limn_context *ctx = make_context(NULL);
+    for (size_t d = 1; d < 70; d += 11) {
+        lm_rng rng = lm_rng_at(9, d, 0);
+        set s = make_set(ctx, &rng, 100, d);
+        lm_pack grown, view;
+        float *row = make_floats(d);
+        EXPECT(!lm_pack_build(ctx, NULL, 0, d, d, &grown), "empty set");
+        for (size_t i = 0; i < s.n; i++) {
+            EXPECT(!lm_pack_append(ctx, &grown, s.rows + i * s.stride), "append %zu", i);
+            EXPECT(grown.n == i + 1 && grown.panels == i / LM_PANEL + 1, "n %zu", grown.n);
+            EXPECT((uintptr_t)grown.data % 64 == 0, "not aligned");
+            lm_pack_row(&grown, i / 2, row);
+            EXPECT(!memcmp(row, s.rows + i / 2 * s.stride, d * sizeof *row), "row %zu", i / 2);
+        }
+        size_t floats;
+        EXPECT(lm_pack_floats(s.n, d, &floats), "d %zu", d);
+        EXPECT(!memcmp(grown.data, s.pack.data, floats * sizeof(float)), "layouts differ");
+        lm_pack_view(s.pack.data, 90, d, &view);
+        EXPECT(!lm_pack_append(ctx, &view, s.rows + 95 * s.stride), "append to a view");
+        EXPECT(view.data != s.pack.data && view.n == 91, "a view is copied");
+        lm_pack_row(&view, 90, row);
+        EXPECT(!memcmp(row, s.rows + 95 * s.stride, d * sizeof *row), "appended row");
+        EXPECT(view.data[5 * d * LM_PANEL + 11] == 0, "places past the last row are zero");
+        lm_pack_row(&view, 89, row);
+        EXPECT(!memcmp(row, s.rows + 89 * s.stride, d * sizeof *row), "row before it");
+        lm_pack_row(&s.pack, 90, row);
+        EXPECT(!memcmp(row, s.rows + 90 * s.stride, d * sizeof *row),
+               "the viewed set is untouched");
+        lm_pack_free(&ctx->mem, &view);
+        lm_pack_free(&ctx->mem, &grown);
+        free(row);
+        free_set(ctx, &s);
+    }
+    limn_context_free(ctx);
+    return failures;
+}
+
+int packing_places_every_value(void) {
+    failures = 0;
+    limn_context *ctx = make_context(NULL);
+    for (size_t n = 1; n < 70; n++)
+        for (size_t d = 1; d < 40; d += n % 5 + 1) {
+            lm_rng rng = lm_rng_at(10, n, d);
+            set s = make_set(ctx, &rng, n, d);
+            for (size_t i = 0; i < s.pack.panels * LM_PANEL; i++)
+                for (size_t j = 0; j < d; j++) {
+                    size_t at = (i / LM_PANEL * d + j) * LM_PANEL + i % LM_PANEL;
+                    float want = i < n ? s.rows[i * s.stride + j] : 0;
+                    EXPECT(s.pack.data[at] == want, "n %zu d %zu row %zu feature %zu", n, d, i, j);
+                }
+            free_set(ctx, &s);
+        }
+    limn_context_free(ctx);
+    return failures;
+}
+
+int norms_are_rounded_once(void) {
+    failures = 0;
+    limn_context *ctx = make_context(NULL);
+    for (size_t d = 1; d < 300; d += 13) {
+        lm_rng rng = lm_rng_at(11, d, 0);
+        set s = make_set(ctx, &rng, 41, d);
+        float out[42];
+        out[41] = GUARD;
+        lm_pack_norms(&s.pack, out);
+        EXPECT(out[41] == GUARD, "written past n");
+        for (size_t i = 0; i < s.n; i++) {
+            double sum = 0;
+            for (size_t j = 0; j < d; j++) {
+                double v = (double)s.rows[i * s.stride + j];
+                sum += v * v;
+            }
+            EXPECT(out[i] == (float)sum, "d %zu row %zu", d, i);
+        }
+        free_set(ctx, &s);
+    }
+    limn_context_free(ctx);
+    return failures;
+}
+
+static size_t allocations_left;
+
+static void *counted_allocate(void *user, size_t size) {
+    (void)user;
+    return allocations_left-- ? malloc(size) : NULL;
+}
+
+static void *counted_resize(void *user, void *block, size_t size) {
+    (void)user;
+    return allocations_left-- ? realloc(block, size) : NULL;
+}
+
+static void counted_release(void *user, void *block) {
+    (void)user;
+    free(block);
+}
+
+int failures_leave_the_set_as_it_was(void) {
+    failures = 0;
+    limn_context_options options;
+    limn_context_options_init(&options);
+    options.allocator = (limn_allocator){counted_allocate, counted_resize, counted_release, NULL};
+    allocations_left = 2;
+    limn_context *ctx = make_context(&options);
+    float rows[16 * 3] = {1, 2, 3};
+    lm_pack pack, other;
+    size_t floats;
+    EXPECT(lm_pack_build(ctx, rows, 16, 0, 0, &pack) == LIMN_E_USAGE, "d 0");
+    EXPECT(limn_error(ctx)[0], "no sentence");
+    EXPECT(lm_pack_build(ctx, rows, SIZE_MAX / 2, 64, 64, &pack) == LIMN_E_MEMORY, "overflow");
+    EXPECT(!pack.data && !pack.n, "not empty");
+    EXPECT(!lm_pack_floats(SIZE_MAX, 2, &floats) && !lm_pack_floats(17, SIZE_MAX / 16, &floats),
+           "overflow not seen");
+    EXPECT(!lm_pack_build(ctx, rows, 16, 3, 3, &pack), "build");
+    float *data = pack.data;
+    EXPECT(lm_pack_append(ctx, &pack, rows) == LIMN_E_MEMORY, "append without memory");
+    EXPECT(pack.n == 16 && pack.panels == 1 && pack.data == data, "changed by a failed append");
+    allocations_left = 0;
+    EXPECT(lm_pack_build(ctx, rows, 16, 3, 3, &other) == LIMN_E_MEMORY, "build without memory");
+    EXPECT(!other.data && !other.n, "not empty");
+    lm_pack_free(&ctx->mem, &pack);
+    lm_pack_free(&ctx->mem, &other);
+    lm_pack_free(&ctx->mem, &other);
+    limn_context_free(ctx);
+    return failures;
+}
+
+int aligned_memory_is_aligned(void) {
+    failures = 0;
+    limn_context *ctx = make_context(NULL);
+    for (size_t bytes = 0; bytes < 3u << 20; bytes = bytes * 3 / 2 + 1) {
+        unsigned char *block = lm_alloc_aligned(&ctx->mem, bytes, 1);
+        size_t align = bytes >= 1u << 20 ? 2u << 20 : 64;
+        EXPECT(block && (uintptr_t)block % align == 0, "%zu bytes at %p", bytes, (void *)block);
+        if (block)
+            memset(block, 0xab, bytes);
+        lm_free_aligned(&ctx->mem, block);
+    }
+    EXPECT(!lm_alloc_aligned(&ctx->mem, SIZE_MAX, 2), "overflow");
+    EXPECT(!lm_alloc_aligned(&ctx->mem, SIZE_MAX - 8, 1), "overflow");
+    lm_free_aligned(&ctx->mem, NULL);
+    limn_context_free(ctx);
+    return failures;
+}
