@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static bool is_standard(const char *path) {
@@ -31,24 +30,7 @@ static void print_summary(const cli_args *args, const limn_convert_info *info) {
     fputc('\n', file);
 }
 
-/* What the first bytes tell: a model of limn, one of LIBSVM, or data. */
-typedef enum kind { DATA, LIMN_MODEL, LIBSVM_MODEL } kind;
-
-static kind kind_of(const char *path) {
-    char head[9] = "";
-    struct stat info;
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
-        return DATA;
-    FILE *file = fopen(path, "rb");
-    size_t got = file ? fread(head, 1, sizeof head, file) : 0;
-    if (file)
-        fclose(file);
-    if (got >= 8 && memcmp(head, "limn\r\n\x1a\n", 8) == 0)
-        return LIMN_MODEL;
-    return got == 9 && memcmp(head, "svm_type ", 9) == 0 ? LIBSVM_MODEL : DATA;
-}
-
-static int convert_model(cli_session *session, const cli_args *args, kind from) {
+static int convert_model(cli_session *session, const cli_args *args, limn_kind from) {
     const char *in = args->positionals[0], *out = args->positionals[1];
     limn_model *model = NULL;
     if (args->to != LIMN_FORMAT_AUTO)
@@ -56,21 +38,21 @@ static int convert_model(cli_session *session, const cli_args *args, kind from) 
                         "--to: %s is a model; what it becomes is known: LIBSVM text becomes a limn "
                         "model, a limn model LIBSVM text",
                         in);
-    if (from == LIBSVM_MODEL && is_standard(out) && isatty(STDOUT_FILENO))
+    if (from == LIMN_KIND_FOREIGN && is_standard(out) && isatty(STDOUT_FILENO))
         return cli_fail(EXIT_USAGE, "a model is binary and standard output is a terminal; name a "
                                     "file or use a pipe");
     int code = cli_refuse_overwrite(out, in);
     session->to_stdout = is_standard(out);
     code = code ? code : cli_check(session, limn_model_open(session->context, in, &model));
     if (!code)
-        code = cli_check(session, from == LIBSVM_MODEL
+        code = cli_check(session, from == LIMN_KIND_FOREIGN
                                       ? limn_model_save(session->context, model, out)
                                       : limn_model_export(session->context, model, out));
     if (!code && !args->quiet)
         fprintf(is_standard(out) ? stderr : stdout, "%s: a %s (from %s)\n",
                 is_standard(out) ? "standard output" : out,
-                from == LIBSVM_MODEL ? "limn model" : "LIBSVM text model",
-                from == LIBSVM_MODEL ? "LIBSVM text" : "limn");
+                from == LIMN_KIND_FOREIGN ? "limn model" : "LIBSVM text model",
+                from == LIMN_KIND_FOREIGN ? "LIBSVM text" : "limn");
     limn_model_free(model);
     return code;
 }
@@ -80,9 +62,11 @@ static int run(cli_session *session, const cli_args *args) {
     limn_read_options reading;
     limn_write_options writing;
     limn_convert_info info;
-    kind model = kind_of(from);
-    if (model != DATA)
-        return convert_model(session, args, model);
+    limn_convert_info_init(&info);
+    limn_kind kind;
+    int code = cli_check(session, limn_file_kind(session->context, from, &kind));
+    if (code || kind != LIMN_KIND_DATA)
+        return code ? code : convert_model(session, args, kind);
     cli_read_options(args, (limn_task)args->task, &reading);
     limn_write_options_init(&writing);
     writing.format = (limn_format)args->to;
@@ -93,8 +77,7 @@ static int run(cli_session *session, const cli_args *args) {
     /* Rows and a progress line on the same terminal would mix. */
     if (session->to_stdout && isatty(STDOUT_FILENO))
         session->progress.enabled = false;
-    int code =
-        cli_check(session, limn_convert(session->context, from, &reading, to, &writing, &info));
+    code = cli_check(session, limn_convert(session->context, from, &reading, to, &writing, &info));
     cli_progress_clear(&session->progress);
     if (!code && !args->quiet)
         print_summary(args, &info);

@@ -57,8 +57,8 @@ static int print_json(const limn_evaluation *e, const limn_data *data,
         {"latency_us_p50", e->latency_us_p50},
         {"latency_us_p99", e->latency_us_p99},
         {"batch_rows_per_s", e->batch_rows_per_s},
-        {"touched_vectors", info->touched_vectors},
-        {"touched_bytes", info->touched_bytes},
+        {"touched_vectors", e->touched_vectors},
+        {"touched_bytes", e->touched_bytes},
     };
     json_t *object =
         json_pack("{s:o, s:I}", "method", cli_json_text(info->method), "n", (json_int_t)e->n);
@@ -90,9 +90,8 @@ static void print_speed(const limn_evaluation *e, const limn_model_info *info) {
                e->latency_us_p50, e->latency_us_p99, e->latency_rows);
     if (isfinite(e->batch_rows_per_s))
         printf("  %-24s %8s rows/s\n", "in batch", cli_text_count(e->batch_rows_per_s, a));
-    if (isfinite(info->touched_vectors))
-        printf("  %-24s %8s vectors (%s)\n", "a query touches",
-               cli_text_count(info->touched_vectors, a), cli_text_bytes(info->touched_bytes, b));
+    printf("  %-24s %8s vectors (%s), mean over these rows\n", "a query touches",
+           cli_text_count(e->touched_vectors, a), cli_text_bytes(e->touched_bytes, b));
     printf("  %-24s %8s\n", "model size", cli_text_bytes((double)info->bytes, a));
 }
 
@@ -180,10 +179,12 @@ static int check_labels(const limn_data *data, limn_task task, const char *path)
 static int evaluate(cli_session *session, const cli_args *args, const limn_model *model) {
     const char *path = args->positionals[1];
     limn_data *data = NULL;
-    limn_evaluation evaluation = {0};
+    limn_evaluation evaluation;
+    limn_evaluation_init(&evaluation);
     limn_read_options reading;
     limn_eval_options options;
     limn_model_info info;
+    limn_model_info_init(&info);
     limn_model_describe(model, &info);
     if (args->neighbors && info.task != LIMN_SEARCH)
         return cli_fail(EXIT_USAGE, "-k: %s was trained to %s; only a search model has neighbours",

@@ -46,6 +46,7 @@ static const char *text_float(double value, char *text) {
 /* "color: blue, green, red; missing: red", a line for each column that is not plain numbers. */
 static void print_columns(const limn_model *model, const limn_model_info *info) {
     limn_column_info column;
+    limn_column_info_init(&column);
     size_t shown = 0;
     for (size_t c = 0; c < info->columns && limn_model_column(model, c, &column); c++) {
         if (!column.categories && !column.has_fill)
@@ -149,8 +150,8 @@ static int print_words(const limn_model *model, const limn_model_info *info, con
     print_params(model, info);
     print_line("can", cli_text_capabilities(info->capabilities, text, sizeof text));
     print_line("size", cli_text_bytes((double)info->bytes, a));
-    snprintf(text, sizeof text, "%s vectors (%s)", cli_text_count(info->touched_vectors, a),
-             cli_text_bytes(info->touched_bytes, b));
+    snprintf(text, sizeof text, "%s vectors (%s), mean over training rows",
+             cli_text_count(info->touched_vectors, a), cli_text_bytes(info->touched_bytes, b));
     print_line("a query touches", text);
     print_stats(model, info);
     return EXIT_DONE;
@@ -181,6 +182,7 @@ static json_t *column_json(const limn_model *model, size_t c, const limn_column_
 
 static json_t *columns_json(const limn_model *model) {
     limn_column_info column;
+    limn_column_info_init(&column);
     json_t *columns = json_array();
     for (size_t c = 0; limn_model_column(model, c, &column); c++)
         json_array_append_new(columns, column_json(model, c, &column));
@@ -237,6 +239,7 @@ static int print_json(const limn_model *model, const limn_model_info *info) {
 
 static int tell(cli_session *session, const cli_args *args, const limn_model *model) {
     limn_model_info info;
+    limn_model_info_init(&info);
     (void)session;
     limn_model_describe(model, &info);
     return args->json ? print_json(model, &info) : print_words(model, &info, args->positionals[0]);

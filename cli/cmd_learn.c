@@ -264,6 +264,7 @@ static int skip(learning *l) {
     while (l->mark.rows < l->skipped) {
         uint64_t left = l->skipped - l->mark.rows;
         limn_rows rows;
+        limn_rows_init(&rows);
         limn_status status =
             limn_reader_next(l->reader, left < l->piece ? (size_t)left : l->piece, &rows);
         int code = check(l, status);
@@ -360,6 +361,7 @@ static int wait_for_rows(learning *l) {
 static int learn_all(learning *l) {
     for (;;) {
         limn_rows rows;
+        limn_rows_init(&rows);
         size_t due = rows_due(l);
         int code = wait_for_rows(l);
         if (code || (code = check(l, limn_reader_next(l->reader, due, &rows))) || !rows.n)
@@ -448,6 +450,7 @@ static int print_json(const learning *l, const limn_model_info *info, FILE *file
 
 static int print_summary(const learning *l) {
     limn_model_info info;
+    limn_model_info_init(&info);
     limn_model_describe(l->model, &info);
     bool model_there = is(l->output, "-");
     if (l->args->json)
@@ -488,6 +491,7 @@ static int run(learning *l) {
     int code = open_start(l);
     if (code)
         return code;
+    limn_model_info_init(&l->before);
     limn_model_describe(l->model, &l->before);
     if ((code = check_model(l)) || (code = cli_check_output(l->session, l->output)) ||
         (l->data && ((code = find_start(l)) || (code = open_data(l)))) ||

@@ -14,7 +14,8 @@ static void print_list(void) {
         printf("%-12s", method->name);
         cli_wrap(stdout, 12, 12, method->summary);
         printf("%12scan: ", "");
-        cli_wrap(stdout, 17, 17, cli_text_capabilities(method->capabilities, can, sizeof can));
+        cli_wrap(stdout, 17, 17,
+                 cli_text_capabilities(limn_method_capabilities(method->name), can, sizeof can));
     }
     printf("\nlimn methods METHOD lists the parameters of one.\n");
 }
@@ -36,7 +37,8 @@ static void print_method(const limn_method_info *method) {
         cli_wrap(stdout, 11, 11, method->paper);
     }
     printf("  can:     ");
-    cli_wrap(stdout, 11, 11, cli_text_capabilities(method->capabilities, can, sizeof can));
+    cli_wrap(stdout, 11, 11,
+             cli_text_capabilities(limn_method_capabilities(method->name), can, sizeof can));
     printf("  scaling: %s unless --scale says otherwise\n", limn_scale_name(method->default_scale));
     printf("\n%s\n", method->param_count ? "Parameters, with their defaults (-p KEY=VALUE):"
                                          : "It has no parameters.");
@@ -64,7 +66,7 @@ static json_t *method_json(const limn_method_info *method) {
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "name", cli_json_text(method->name),
                      "summary", cli_json_text(method->summary), "paper",
                      cli_json_text(method->paper), "capabilities",
-                     cli_json_capabilities(method->capabilities), "default_scale",
+                     cli_json_capabilities(limn_method_capabilities(method->name)), "default_scale",
                      cli_json_text(limn_scale_name(method->default_scale)), "params", params);
 }
 

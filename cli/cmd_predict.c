@@ -11,8 +11,9 @@ typedef struct answers {
     limn_predictor *predictor;
     limn_output *output;
     bool with_proba, with_scores, vote;
-    size_t width;     /* numbers behind the label */
+    size_t width;     /* numbers after the label */
     char **names;     /* of the classes, each as it is printed */
+    char *line;       /* one row of output */
     int32_t *classes; /* of one chunk */
     double *values;   /* of one chunk: regression values, probabilities or scores */
 } answers;
@@ -37,8 +38,8 @@ static int check_usage(const cli_args *args, const limn_model *model, const limn
     if (info->task != LIMN_CLASSIFY)
         return cli_fail(EXIT_USAGE, "--proba: %s predicts numbers, not classes; leave it out",
                         args->positionals[0]);
-    const limn_method_info *method = limn_method_find(info->method);
-    if (!(info->capabilities & LIMN_CAN_PROBA) && method && (method->capabilities & LIMN_CAN_PROBA))
+    if (!(info->capabilities & LIMN_CAN_PROBA) &&
+        limn_method_capabilities(info->method) & LIMN_CAN_PROBA)
         return cli_fail(EXIT_USAGE,
                         "--proba: %s was trained without probabilities; train it with "
                         "-p probability=yes (svm-train: -b 1)",
@@ -59,7 +60,7 @@ static char *printed_name(const char *name, bool csv) {
 }
 
 static int allocate(answers *a, const limn_model *model) {
-    size_t count = a->info.classes, width;
+    size_t count = a->info.classes, width, longest = sizeof LIMN_UNKNOWN;
     bool csv = a->with_proba || a->with_scores;
     a->width = a->with_proba ? count : a->with_scores ? a->info.scores : 0;
     width = a->width ? a->width : 1;
@@ -70,16 +71,20 @@ static int allocate(answers *a, const limn_model *model) {
                     : malloc((width + 1) * CLI_CHUNK_ROWS * sizeof *a->values);
     if (!a->names || !a->classes || !a->values)
         return cli_fail(EXIT_FAILED, "out of memory");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (!(a->names[i] = printed_name(limn_model_class_name(model, i), csv)))
             return cli_fail(EXIT_FAILED, "out of memory");
-    return EXIT_DONE;
+        longest = strlen(a->names[i]) > longest ? strlen(a->names[i]) : longest;
+    }
+    a->line = malloc(longest + (width + 1) * (CLI_NUMBER_BYTES + 1) + 1);
+    return a->line ? EXIT_DONE : cli_fail(EXIT_FAILED, "out of memory");
 }
 
 static void release(answers *a) {
     for (size_t i = 0; a->names && i < a->info.classes; i++)
         free(a->names[i]);
     free(a->names);
+    free(a->line);
     free(a->classes);
     free(a->values);
     limn_predictor_free(a->predictor);
@@ -133,47 +138,49 @@ static void most_probable(answers *a, size_t n) {
     }
 }
 
+static limn_status ask(answers *a, limn_answer answer, const limn_rows *rows, void *out) {
+    return limn_predict_rows(a->predictor, answer, rows->x, rows->n, rows->width, out);
+}
+
 static limn_status compute(answers *a, const limn_rows *rows) {
     limn_status status = LIMN_OK;
-    limn_predictor_beyond(a->predictor, rows->beyond);
     if (a->info.task == LIMN_REGRESS)
-        return limn_predict_values(a->predictor, rows->x, rows->n, a->values);
+        return ask(a, LIMN_ANSWER_VALUES, rows, a->values);
     if (!a->with_proba || a->vote || a->info.capabilities & LIMN_CAN_REJECT)
-        status = limn_predict(a->predictor, rows->x, rows->n, a->classes);
+        status = ask(a, LIMN_ANSWER_CLASSES, rows, a->classes);
     if (status == LIMN_OK && a->with_proba)
-        status = limn_predict_proba(a->predictor, rows->x, rows->n, a->values);
+        status = ask(a, LIMN_ANSWER_PROBA, rows, a->values);
     if (status == LIMN_OK && a->with_proba && !a->vote)
         most_probable(a, rows->n);
     if (status == LIMN_OK && a->with_scores)
-        status = limn_predict_scores(a->predictor, rows->x, rows->n, a->values);
+        status = ask(a, LIMN_ANSWER_SCORES, rows, a->values);
     return status;
 }
 
-static int put_numbers(cli_session *session, answers *a, const double *values) {
+/* Row i as a line, written with one call. */
+static int put_row(cli_session *session, answers *a, size_t i) {
+    const double *values = a->values + i * (a->width ? a->width : 1);
+    char *end = a->line;
+    if (a->info.task == LIMN_REGRESS)
+        cli_text_double(a->values[i], a->line);
+    else
+        strcpy(a->line, a->classes[i] < 0 ? LIMN_UNKNOWN : a->names[a->classes[i]]);
+    end += strlen(end);
     /* All digits: fewer could make two classes tie in print, and the label would not be the
      * argmax of what is read back. */
-    char number[CLI_NUMBER_BYTES + 1] = ",";
-    int code = EXIT_DONE;
-    for (size_t i = 0; i < a->width && !code; i++) {
-        cli_text_double(values[i], number + 1);
-        code = cli_put(session, a->output, number);
+    for (size_t c = 0; c < a->width; c++) {
+        *end++ = ',';
+        cli_text_double(values[c], end);
+        end += strlen(end);
     }
-    return code;
+    *end++ = '\n';
+    return cli_check(session, limn_output_write(a->output, a->line, (size_t)(end - a->line)));
 }
 
 static int put_rows(cli_session *session, answers *a, size_t n) {
-    char number[CLI_NUMBER_BYTES];
     int code = EXIT_DONE;
-    for (size_t i = 0; i < n && !code; i++) {
-        if (a->info.task == LIMN_REGRESS)
-            code = cli_put(session, a->output, cli_text_double(a->values[i], number));
-        else
-            code = cli_put(session, a->output,
-                           a->classes[i] < 0 ? LIMN_UNKNOWN : a->names[a->classes[i]]);
-        if (!code && a->width)
-            code = put_numbers(session, a, a->values + i * a->width);
-        code = code ? code : cli_put(session, a->output, "\n");
-    }
+    for (size_t i = 0; i < n && !code; i++)
+        code = put_row(session, a, i);
     return code ? code : cli_check(session, limn_output_flush(a->output));
 }
 
@@ -187,6 +194,7 @@ static int answer_all(cli_session *session, answers *a, limn_reader *reader) {
     size_t chunk = chunk_rows(&a->info);
     for (;;) {
         limn_rows rows;
+        limn_rows_init(&rows);
         int code = cli_check(session, limn_reader_next(reader, chunk, &rows));
         if (code || rows.n == 0)
             return code;
@@ -201,6 +209,7 @@ static int predict(cli_session *session, const cli_args *args, const limn_model 
     limn_read_options options;
     limn_reader *reader = NULL;
     answers a = {.with_proba = args->proba, .with_scores = args->scores, .vote = args->vote};
+    limn_model_info_init(&a.info);
     limn_model_describe(model, &a.info);
     int code = check_usage(args, model, &a.info);
     if (code || (code = allocate(&a, model)) ||

@@ -43,6 +43,7 @@ static int put_rows(cli_session *session, search *s, size_t n) {
 static int answer_all(cli_session *session, search *s, limn_reader *reader) {
     for (;;) {
         limn_rows rows;
+        limn_rows_init(&rows);
         int code = cli_check(session, limn_reader_next(reader, s->chunk, &rows));
         if (code || rows.n == 0)
             return code;
@@ -66,6 +67,7 @@ static void set_sizes(search *s, const cli_args *args, const limn_model_info *in
 
 static int search_all(cli_session *session, const cli_args *args, const limn_model *model) {
     limn_model_info info;
+    limn_model_info_init(&info);
     limn_read_options options;
     limn_reader *reader = NULL;
     search s = {.k = 0};

@@ -92,10 +92,12 @@ static int run(cli_session *session, const cli_args *args) {
     writing.format = (limn_format)args->to;
     writing.delimiter = args->to_delimiter;
     writing.label_file = args->to_labels;
-    const limn_synth_options options = {.name = args->positionals[0],
-                                        .rows = args->rows,
-                                        .params = args->params,
-                                        .param_count = args->param_count};
+    limn_synth_options options;
+    limn_synth_options_init(&options);
+    options.name = args->positionals[0];
+    options.rows = args->rows;
+    options.params = args->params;
+    options.param_count = args->param_count;
     session->to_stdout = strcmp(args->output, "-") == 0;
     /* Rows and a progress line on the same terminal would mix. */
     if (session->to_stdout && isatty(STDOUT_FILENO))

@@ -67,6 +67,7 @@ static limn_train_options train_options(const cli_args *args) {
 
 static int print_json(const limn_model *model, const timing *time, FILE *file) {
     limn_model_info info;
+    limn_model_info_init(&info);
     limn_model_describe(model, &info);
     json_t *classes =
         info.task == LIMN_CLASSIFY ? json_integer((json_int_t)info.classes) : json_null();
@@ -81,6 +82,7 @@ static int print_json(const limn_model *model, const timing *time, FILE *file) {
 static void print_words(const cli_args *args, const limn_model *model, const timing *time,
                         FILE *file) {
     limn_model_info info;
+    limn_model_info_init(&info);
     char a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES], c[CLI_NUMBER_BYTES];
     limn_model_describe(model, &info);
     fprintf(file, "%s: trained on %llu row%s, %zu feature%s", info.method,
@@ -94,7 +96,7 @@ static void print_words(const cli_args *args, const limn_model *model, const tim
         fprintf(file, ", %zu class%s", info.classes, info.classes == 1 ? "" : "es");
     fprintf(file, "\nreading took %s, training %s\n", cli_text_seconds(time->reading, a),
             cli_text_seconds(time->training, b));
-    fprintf(file, "%s: %s; a query touches %s vectors (%s)\n",
+    fprintf(file, "%s: %s; a query touches %s vectors (%s), mean over training rows\n",
             strcmp(args->output, "-") == 0 ? "model" : args->output,
             cli_text_bytes((double)info.bytes, a), cli_text_count(info.touched_vectors, b),
             cli_text_bytes(info.touched_bytes, c));

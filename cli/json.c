@@ -59,6 +59,7 @@ static json_t *param_value(const limn_param *param, const char *text) {
 
 json_t *cli_json_params(const limn_model *model) {
     limn_model_info info;
+    limn_model_info_init(&info);
     limn_model_describe(model, &info);
     const limn_method_info *method = limn_method_find(info.method);
     json_t *object = json_object();

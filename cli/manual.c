@@ -250,7 +250,8 @@ static void man_methods(FILE *file) {
         const limn_method_info *method = limn_method_at(i);
         man_entry(file, method->name, method->summary, method->paper);
         fputs("Can: ", file);
-        roff_prose(file, cli_text_capabilities(method->capabilities, can, sizeof can));
+        roff_prose(file,
+                   cli_text_capabilities(limn_method_capabilities(method->name), can, sizeof can));
         fprintf(file, ".\nScaling by default: %s.\n", limn_scale_name(method->default_scale));
         man_params(file, method->params, method->param_count);
     }
@@ -382,7 +383,7 @@ void cli_print_markdown_method(const limn_method_info *method, FILE *file) {
     char can[CAPABILITIES_BYTES];
     md_params(file, method->params, method->param_count);
     fprintf(file, "\nCan: %s. Scaling by default: %s.\n",
-            cli_text_capabilities(method->capabilities, can, sizeof can),
+            cli_text_capabilities(limn_method_capabilities(method->name), can, sizeof can),
             limn_scale_name(method->default_scale));
 }
 
@@ -398,7 +399,8 @@ static void md_methods(FILE *file) {
         const limn_method_info *method = limn_method_at(i);
         fprintf(file, "| [`%s`](methods/%s.md) | ", method->name, method->name);
         md_prose(file, method->summary);
-        fprintf(file, " | %s |\n", cli_text_capabilities(method->capabilities, can, sizeof can));
+        fprintf(file, " | %s |\n",
+                cli_text_capabilities(limn_method_capabilities(method->name), can, sizeof can));
     }
 }
 

@@ -1,4 +1,6 @@
 /* api.c: the public functions: they check arguments and dispatch. */
+#include "base/sized.h"
+#include "data/convert.h"
 #include "data/read/reader.h"
 #include "model/model.h"
 #include "num/pack.h"
@@ -19,28 +21,62 @@ const char *limn_isa(void) {
 
 /* ---- data ---- */
 
-static const limn_read_options *or_default(const limn_read_options *options,
-                                           limn_read_options *defaults) {
-    limn_read_options_init(defaults);
-    return options ? options : defaults;
-}
-
 limn_status limn_data_read(limn_context *context, const char *path,
                            const limn_read_options *options, const limn_model *match,
                            limn_data **out) {
-    limn_read_options defaults;
+    limn_read_options own;
+    limn_read_options_init(&own);
     *out = NULL;
-    return lm_data_read(context, path, or_default(options, &defaults),
-                        match ? &match->schema : NULL, out);
+    limn_status status = lm_options_take(context, "read_options", options, &own, sizeof own);
+    return status == LIMN_OK ? lm_data_read(context, path, &own, match ? &match->schema : NULL, out)
+                             : status;
 }
 
 limn_status limn_reader_open(limn_context *context, const char *path,
                              const limn_read_options *options, const limn_model *match,
                              limn_reader **out) {
-    limn_read_options defaults;
+    limn_read_options own;
+    limn_read_options_init(&own);
     *out = NULL;
-    return lm_reader_open(context, path, or_default(options, &defaults),
-                          match ? &match->schema : NULL, out);
+    limn_status status = lm_options_take(context, "read_options", options, &own, sizeof own);
+    return status == LIMN_OK
+               ? lm_reader_open(context, path, &own, match ? &match->schema : NULL, out)
+               : status;
+}
+
+void limn_convert_info_init(limn_convert_info *info) {
+    LM_SIZED_INIT(info);
+}
+
+static limn_status refuse_model(limn_context *context, const char *path) {
+    limn_kind kind;
+    if (!path || !*path)
+        return lm_fail(context, LIMN_E_USAGE, "the name of an input file is empty");
+    limn_status status = limn_file_kind(context, path, &kind);
+    if (status == LIMN_OK && kind != LIMN_KIND_DATA)
+        status = lm_fail(context, LIMN_E_USAGE,
+                         "%s: this is a model, not data; open it and save or export it", path);
+    return status;
+}
+
+limn_status limn_convert(limn_context *context, const char *from, const limn_read_options *reading,
+                         const char *to, const limn_write_options *writing,
+                         limn_convert_info *info) {
+    limn_read_options read;
+    limn_write_options write;
+    limn_convert_info facts = {.rows = 0};
+    limn_read_options_init(&read);
+    limn_write_options_init(&write);
+    limn_status status = lm_options_take(context, "read_options", reading, &read, sizeof read);
+    if (status == LIMN_OK)
+        status = lm_options_take(context, "write_options", writing, &write, sizeof write);
+    if (status == LIMN_OK)
+        status = refuse_model(context, from);
+    if (status == LIMN_OK)
+        status = lm_convert(context, from, &read, to, &write, &facts);
+    if (status == LIMN_OK && info)
+        lm_sized_give(&facts, info, sizeof facts);
+    return status;
 }
 
 limn_status limn_data_match(limn_context *context, limn_data *data, const limn_model *model) {
@@ -53,7 +89,7 @@ limn_status limn_data_match(limn_context *context, limn_data *data, const limn_m
 /* ---- models ---- */
 
 void limn_train_options_init(limn_train_options *options) {
-    memset(options, 0, sizeof *options);
+    LM_SIZED_INIT(options);
     options->scale = LIMN_SCALE_AUTO;
 }
 
@@ -61,12 +97,19 @@ limn_status limn_train_check(limn_context *context, const limn_train_options *op
                              limn_task task) {
     lm_params params;
     const lm_method *method;
-    return lm_model_plan(context, options, task, &method, &params);
+    limn_train_options own;
+    limn_train_options_init(&own);
+    limn_status status = lm_options_take(context, "train_options", options, &own, sizeof own);
+    return status == LIMN_OK ? lm_model_plan(context, &own, task, &method, &params) : status;
 }
 
 limn_status limn_train(limn_context *context, const limn_data *data,
                        const limn_train_options *options, limn_model **out) {
-    return lm_model_train(context, data, options, out);
+    limn_train_options own;
+    limn_train_options_init(&own);
+    *out = NULL;
+    limn_status status = lm_options_take(context, "train_options", options, &own, sizeof own);
+    return status == LIMN_OK ? lm_model_train(context, data, &own, out) : status;
 }
 
 limn_status limn_model_save(limn_context *context, const limn_model *model, const char *path) {
@@ -86,44 +129,34 @@ limn_status limn_model_export(limn_context *context, const limn_model *model, co
     return lm_model_export(context, model, path);
 }
 
-static unsigned model_capabilities(const limn_model *model) {
-    unsigned capabilities = model->method->info.capabilities;
-    if (model->method->lacks)
-        capabilities &= ~model->method->lacks(model->body);
-    if (model->schema.task != LIMN_CLASSIFY)
-        capabilities &= ~(unsigned)(LIMN_CAN_CLASSIFY | LIMN_CAN_PROBA);
-    if (model->schema.task != LIMN_REGRESS)
-        capabilities &= ~(unsigned)LIMN_CAN_REGRESS;
-    if (model->schema.task != LIMN_OUTLIER)
-        capabilities &= ~(unsigned)LIMN_CAN_OUTLIER;
-    if (model->schema.task != LIMN_DENSITY)
-        capabilities &= ~(unsigned)LIMN_CAN_DENSITY;
-    return capabilities;
+void limn_model_info_init(limn_model_info *info) {
+    LM_SIZED_INIT(info);
 }
 
 void limn_model_describe(const limn_model *model, limn_model_info *out) {
     lm_stats stats;
     size_t bytes;
     lm_model_figures(model, &stats, &bytes);
-    *out = (limn_model_info){
-        .method = model->method->info.name,
-        .task = model->schema.task,
-        .scale = model->scaler.kind,
-        .columns = model->schema.columns,
-        .features = model->schema.features,
-        .used_features = model->scaler.out,
-        .classes = model->schema.labels.count,
-        .scores = model->method->scores ? model->method->score_count(model->body) : 0,
-        .rows = model->rows,
-        .learned = model->learned,
-        .seed = model->seed,
-        .capabilities = model_capabilities(model),
-        .param_count = model->method->info.param_count,
-        .stat_count = stats.count,
-        .bytes = bytes,
-        .written_by = model->written_by,
-        .touched_vectors = stats.touched_vectors,
-        .touched_bytes = stats.touched_bytes};
+    limn_model_info info = {.method = model->method->info.name,
+                            .task = model->schema.task,
+                            .scale = model->scaler.kind,
+                            .columns = model->schema.columns,
+                            .features = model->schema.features,
+                            .used_features = model->scaler.out,
+                            .classes = model->schema.labels.count,
+                            .scores =
+                                model->method->scores ? model->method->score_count(model->body) : 0,
+                            .rows = model->rows,
+                            .learned = model->learned,
+                            .seed = model->seed,
+                            .capabilities = lm_model_capabilities(model),
+                            .param_count = model->method->info.param_count,
+                            .stat_count = stats.count,
+                            .bytes = bytes,
+                            .written_by = model->written_by,
+                            .touched_vectors = stats.touched.vectors,
+                            .touched_bytes = stats.touched.bytes};
+    lm_sized_give(&info, out, sizeof info);
 }
 
 const char *limn_model_class_name(const limn_model *model, size_t index) {
@@ -158,19 +191,24 @@ int limn_model_score_class(const limn_model *model, size_t index, size_t *of) {
     return 1;
 }
 
+void limn_column_info_init(limn_column_info *info) {
+    LM_SIZED_INIT(info);
+}
+
 int limn_model_column(const limn_model *model, size_t index, limn_column_info *out) {
     const lm_schema *s = &model->schema;
     if (index >= s->columns)
         return 0;
-    *out = (limn_column_info){.first_feature = index};
-    if (!s->column)
-        return 1;
-    const lm_column *column = &s->column[index];
-    out->name = column->name;
-    out->first_feature = column->first;
-    out->categories = column->categories.count;
-    out->has_fill = !isnan(column->fill);
-    out->fill = out->has_fill ? column->fill : 0;
+    limn_column_info info = {.first_feature = index};
+    if (s->column) {
+        const lm_column *column = &s->column[index];
+        info.name = column->name;
+        info.first_feature = column->first;
+        info.categories = column->categories.count;
+        info.has_fill = !isnan(column->fill);
+        info.fill = info.has_fill ? column->fill : 0;
+    }
+    lm_sized_give(&info, out, sizeof info);
     return 1;
 }
 
@@ -201,16 +239,7 @@ const char *limn_model_stat(const limn_model *model, size_t index, double *value
 
 /* ---- learning: model/learn.c and model/mark.c ---- */
 
-/* ---- predicting: limn_predictor_new and limn_predictor_free are in model/predict.c ---- */
-
-void limn_predictor_options_init(limn_predictor_options *options) {
-    memset(options, 0, sizeof *options);
-    options->threads = 1;
-}
-
-void limn_predictor_beyond(limn_predictor *predictor, const float *beyond) {
-    predictor->beyond = beyond;
-}
+/* ---- predicting: limn_predictor_new and its like are in model/predict.c ---- */
 
 /* Refuses a question that the model cannot answer. */
 static limn_status check_task(limn_predictor *p, limn_task task, bool supported, const char *what) {
@@ -224,53 +253,73 @@ static limn_status check_task(limn_predictor *p, limn_task task, bool supported,
     return LIMN_OK;
 }
 
-limn_status limn_predict(limn_predictor *predictor, const float *x, size_t n, int32_t *classes) {
-    limn_task task = predictor->model->schema.task == LIMN_OUTLIER ? LIMN_OUTLIER : LIMN_CLASSIFY;
-    limn_status status = check_task(predictor, task, predictor->model->method->predict, "classes");
+static limn_status check_answer(limn_predictor *p, limn_answer answer) {
+    const limn_model *model = p->model;
+    const lm_method *method = model->method;
+    switch (answer) {
+    case LIMN_ANSWER_CLASSES:
+        return check_task(p, model->schema.task == LIMN_OUTLIER ? LIMN_OUTLIER : LIMN_CLASSIFY,
+                          method->predict, "classes");
+    case LIMN_ANSWER_PROBA:
+        return check_task(p, LIMN_CLASSIFY, lm_model_capabilities(model) & LIMN_CAN_PROBA,
+                          "probabilities");
+    case LIMN_ANSWER_VALUES:
+        return check_task(p, LIMN_REGRESS, method->values, "values");
+    case LIMN_ANSWER_SCORES:
+        if (method->scores)
+            return LIMN_OK;
+        return lm_fail(p->ctx, LIMN_E_UNSUPPORTED, "%s gives no decision values",
+                       method->info.name);
+    }
+    return lm_fail(p->ctx, LIMN_E_USAGE, "there is no answer number %d", (int)answer);
+}
+
+limn_status limn_predict_rows(limn_predictor *predictor, limn_answer answer, const float *x,
+                              size_t n, size_t width, void *out) {
+    limn_status status = check_answer(predictor, answer);
     if (status != LIMN_OK)
         return status;
-    lm_query query = {.x = x, .n = n, .classes = classes, .beyond = predictor->beyond};
+    lm_query query = {.x = x, .n = n, .width = width, .kind = (int)answer, .out = out};
     return lm_predictor_run(predictor, &query);
 }
 
+limn_status limn_predict(limn_predictor *predictor, const float *x, size_t n, int32_t *classes) {
+    return limn_predict_rows(predictor, LIMN_ANSWER_CLASSES, x, n,
+                             predictor->model->schema.features, classes);
+}
+
 limn_status limn_predict_proba(limn_predictor *predictor, const float *x, size_t n, double *proba) {
-    bool there = model_capabilities(predictor->model) & LIMN_CAN_PROBA;
-    limn_status status = check_task(predictor, LIMN_CLASSIFY, there, "probabilities");
-    if (status != LIMN_OK)
-        return status;
-    lm_query query = {.x = x, .n = n, .proba = proba, .beyond = predictor->beyond};
-    return lm_predictor_run(predictor, &query);
+    return limn_predict_rows(predictor, LIMN_ANSWER_PROBA, x, n, predictor->model->schema.features,
+                             proba);
 }
 
 limn_status limn_predict_values(limn_predictor *predictor, const float *x, size_t n,
                                 double *values) {
-    limn_status status =
-        check_task(predictor, LIMN_REGRESS, predictor->model->method->values, "values");
-    if (status != LIMN_OK)
-        return status;
-    lm_query query = {.x = x, .n = n, .values = values, .beyond = predictor->beyond};
-    return lm_predictor_run(predictor, &query);
+    return limn_predict_rows(predictor, LIMN_ANSWER_VALUES, x, n, predictor->model->schema.features,
+                             values);
 }
 
 limn_status limn_predict_scores(limn_predictor *predictor, const float *x, size_t n,
                                 double *scores) {
-    const lm_method *method = predictor->model->method;
-    if (!method->scores)
-        return lm_fail(predictor->ctx, LIMN_E_UNSUPPORTED, "%s gives no decision values",
-                       method->info.name);
-    lm_query query = {.x = x, .n = n, .scores = scores, .beyond = predictor->beyond};
-    return lm_predictor_run(predictor, &query);
+    return limn_predict_rows(predictor, LIMN_ANSWER_SCORES, x, n, predictor->model->schema.features,
+                             scores);
 }
 
 limn_status limn_search(limn_predictor *predictor, const float *x, size_t n, size_t k,
                         int64_t *rows, double *distances) {
     const lm_method *method = predictor->model->method;
-    if (!method->search)
+    if (!method->searching)
         return lm_fail(predictor->ctx, LIMN_E_UNSUPPORTED, "%s cannot search", method->info.name);
     if (k == 0 || k > predictor->neighbors)
         return lm_fail(predictor->ctx, LIMN_E_USAGE,
                        "k=%zu, but the predictor was made for 1 to %zu neighbors", k,
                        predictor->neighbors);
-    lm_query query = {.x = x, .n = n, .rows = rows, .distances = distances, .k = k};
+    lm_query query = {.x = x,
+                      .n = n,
+                      .width = predictor->model->schema.features,
+                      .kind = LM_ASK_NEIGHBORS,
+                      .out = rows,
+                      .distances = distances,
+                      .k = k};
     return lm_predictor_run(predictor, &query);
 }

@@ -36,35 +36,28 @@ const limn_method_info *limn_method_find(const char *name) {
     return method ? &method->info : NULL;
 }
 
+unsigned lm_method_capabilities(const lm_method *m) {
+    unsigned can = m->can;
+    can |= m->proba ? LIMN_CAN_PROBA : 0;
+    can |= m->scores ? LIMN_CAN_SCORES : 0;
+    can |= m->searching ? LIMN_CAN_SEARCH : 0;
+    can |= m->online ? LIMN_CAN_LEARN : 0;
+    can |= m->online && m->online->forget ? LIMN_CAN_FORGET : 0;
+    can |= m->foreign ? LIMN_CAN_IMPORT : 0;
+    return can;
+}
+
+unsigned limn_method_capabilities(const char *name) {
+    const lm_method *method = lm_method_find(name);
+    return method ? lm_method_capabilities(method) : 0;
+}
+
 const char *limn_capability_name(unsigned bit) {
-    switch (bit) {
-    case LIMN_CAN_CLASSIFY:
-        return "classify";
-    case LIMN_CAN_REGRESS:
-        return "regress";
-    case LIMN_CAN_SEARCH:
-        return "search";
-    case LIMN_CAN_PROBA:
-        return "proba";
-    case LIMN_CAN_SCORES:
-        return "scores";
-    case LIMN_CAN_LEARN:
-        return "learn";
-    case LIMN_CAN_FORGET:
-        return "forget";
-    case LIMN_CAN_KERNEL:
-        return "kernel";
-    case LIMN_CAN_IMPORT:
-        return "import";
-    case LIMN_CAN_OUTLIER:
-        return "outlier";
-    case LIMN_CAN_DENSITY:
-        return "density";
-    case LIMN_CAN_WEIGHT:
-        return "weights";
-    case LIMN_CAN_REJECT:
-        return "reject";
-    default:
-        return NULL;
-    }
+    static const char *const names[] = {"classify", "regress", "search", "proba",  "scores",
+                                        "learn",    "forget",  "kernel", "import", "outlier",
+                                        "density",  "weights", "reject", "teacher"};
+    for (size_t i = 0; i < LM_COUNT(names); i++)
+        if (bit == 1u << i)
+            return names[i];
+    return NULL;
 }

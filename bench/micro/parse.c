@@ -42,6 +42,7 @@ static int read_whole(limn_context *ctx, const char *path, size_t *rows, size_t 
 static int read_stream(limn_context *ctx, const char *path) {
     limn_reader *reader;
     limn_rows rows;
+    limn_rows_init(&rows);
     if (lm_reader_open(ctx, path, NULL, NULL, &reader) != LIMN_OK)
         return 1; /* LIBSVM has no stream without a model */
     limn_status status;

@@ -98,7 +98,9 @@ int main(int argc, char **argv) {
     bench b = {0};
     limn_model *model = NULL;
     limn_train_options options;
-    limn_predictor_options search = {.threads = 1, .neighbors = 1};
+    limn_predictor_options search;
+    limn_predictor_options_init(&search);
+    search.neighbors = 1;
     if (limn_context_new(NULL, &ctx) != LIMN_OK)
         return 1;
     if (argc == 4 && strcmp(argv[1], "--data") == 0) {

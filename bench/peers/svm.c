@@ -42,8 +42,7 @@ typedef struct bench {
     limn_predictor *predictor;
     struct svm_model *peer;
     size_t n, k, functions;
-    float *x;      /* n x info.features: what the model knows of the rows */
-    float *beyond; /* n: the squares of the rest */
+    float *x;      /* n x (info.features + 1): the rows, the squares of the rest at last */
     double *truth; /* n: labels; NaN: none */
     struct svm_node **nodes;
     int32_t *classes; /* BATCH */
@@ -128,10 +127,11 @@ static int train(limn_context *ctx, char **argv) {
 
 static void split_row(bench *b, const float *row, size_t d, size_t at) {
     size_t known = b->info.features;
+    float *x = b->x + at * (known + 1);
     for (size_t j = 0; j < d && j < known; j++)
-        b->x[at * known + j] = row[j];
+        x[j] = row[j];
     for (size_t j = known; j < d; j++)
-        b->beyond[at] += row[j] * row[j];
+        x[known] += row[j] * row[j];
 }
 
 /* At most so many rows of the file, evenly spaced. */
@@ -139,8 +139,7 @@ static void take_rows(bench *b, const char *path, size_t rows) {
     limn_data *data = read_data(b->ctx, path);
     size_t d = data->schema.features;
     b->n = data->n < rows ? data->n : rows;
-    b->x = need(b->n * b->info.features, sizeof *b->x);
-    b->beyond = need(b->n, sizeof *b->beyond);
+    b->x = need(b->n * (b->info.features + 1), sizeof *b->x);
     b->truth = need(b->n, sizeof *b->truth);
     b->nodes = need(b->n, sizeof *b->nodes);
     for (size_t i = 0; i < b->n; i++) {
@@ -173,6 +172,7 @@ static void open_both(bench *b, const char *path) {
     options.vote = 1;
     check(b->ctx, limn_model_open(b->ctx, path, &b->model));
     check(b->ctx, limn_predictor_new(b->ctx, b->model, &options, &b->predictor));
+    limn_model_info_init(&b->info);
     limn_model_describe(b->model, &b->info);
     b->peer = svm_load_model(path);
     if (!b->peer || b->peer->param.kernel_type != RBF || b->peer->param.svm_type != C_SVC)
@@ -185,13 +185,15 @@ static void open_both(bench *b, const char *path) {
 }
 
 static limn_status ask(bench *b, size_t row, size_t count, int32_t *classes) {
-    limn_predictor_beyond(b->predictor, b->beyond + row);
-    return limn_predict(b->predictor, b->x + row * b->info.features, count, classes);
+    size_t width = b->info.features + 1;
+    return limn_predict_rows(b->predictor, LIMN_ANSWER_CLASSES, b->x + row * width, count, width,
+                             classes);
 }
 
 static limn_status ask_scores(bench *b, size_t row, size_t count, double *scores) {
-    limn_predictor_beyond(b->predictor, b->beyond + row);
-    return limn_predict_scores(b->predictor, b->x + row * b->info.features, count, scores);
+    size_t width = b->info.features + 1;
+    return limn_predict_rows(b->predictor, LIMN_ANSWER_SCORES, b->x + row * width, count, width,
+                             scores);
 }
 
 /* ---- checking ---- */
@@ -230,7 +232,7 @@ static void kernel_values(const bench *b, exact *e, size_t row) {
     double *restrict value = e->value;
     memset(e->row, 0, e->d * sizeof *e->row);
     for (size_t i = 0; i < e->n; i++)
-        value[i] = (double)b->beyond[row];
+        value[i] = (double)b->x[row * (b->info.features + 1) + b->info.features];
     for (const struct svm_node *v = b->nodes[row]; v->index > 0; v++)
         if ((size_t)v->index <= e->d)
             e->row[v->index - 1] = v->value;

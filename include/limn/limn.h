@@ -21,6 +21,9 @@
  *     memory functions. Predictors, readers and outputs use their context until they are freed, and
  *     a predictor its model.
  *   - Text is UTF-8, sizes are size_t, features are float, classes are numbered from 0.
+ *   - A struct that the caller makes begins with its own size, which its _init function sets, so
+ * that later versions can add fields behind the others. One that was not initialised gives
+ *     LIMN_E_USAGE.
  */
 #ifndef LIMN_LIMN_H
 #define LIMN_LIMN_H
@@ -95,7 +98,8 @@ typedef struct limn_progress {
 typedef double limn_distance(void *user, const float *a, const float *b, size_t n);
 
 typedef struct limn_context_options {
-    limn_allocator allocator;                                            /* all NULL: malloc */
+    size_t size;              /* of this struct, set by _init; the same below */
+    limn_allocator allocator; /* all NULL: malloc */
     void (*log)(void *user, limn_log_level level, const char *sentence); /* NULL: silent */
     int (*progress)(void *user, const limn_progress *progress); /* NULL: none; non-zero cancels */
     void *user;                                                 /* handed to all of these */
@@ -109,8 +113,9 @@ typedef struct limn_context_options {
 
 /* Fills in the defaults. */
 LIMN_API void limn_context_options_init(limn_context_options *options);
-/* options may be NULL. Fails with LIMN_E_USAGE when the environment variable LIMN_ISA names an
- * instruction set that this machine lacks (the one failure without a sentence). */
+/* options may be NULL. Fails with LIMN_E_USAGE, the one failure without a sentence, when they were
+ * not initialised or the environment variable LIMN_ISA names an instruction set that this machine
+ * lacks. */
 LIMN_API limn_status limn_context_new(const limn_context_options *options, limn_context **out);
 LIMN_API void limn_context_free(limn_context *context);
 /* The sentence of the last failure in this context; "" if there was none. */
@@ -148,6 +153,7 @@ typedef struct limn_data limn_data;
 typedef struct limn_model limn_model;
 
 typedef struct limn_read_options {
+    size_t size;
     limn_format format;
     limn_header header;
     char delimiter;          /* of CSV; 0: told by the content */
@@ -190,7 +196,10 @@ LIMN_API void limn_data_free(limn_data *data);
 
 LIMN_API size_t limn_data_rows(const limn_data *data);
 LIMN_API size_t limn_data_features(const limn_data *data);
-LIMN_API const float *limn_data_values(const limn_data *data);    /* rows x features */
+/* Floats of a row as it was read: its features, and behind them what the model that the data was
+ * matched to keeps of others (imported models: the sum of their squares). For limn_predict_rows. */
+LIMN_API size_t limn_data_width(const limn_data *data);
+LIMN_API const float *limn_data_values(const limn_data *data);    /* rows x width */
 LIMN_API const int32_t *limn_data_classes(const limn_data *data); /* a class a row, or NULL */
 LIMN_API const double *limn_data_targets(const limn_data *data);  /* a target a row, or NULL */
 LIMN_API const double *limn_data_weights(const limn_data *data);  /* a weight a row, or NULL */
@@ -201,13 +210,16 @@ LIMN_API const char *limn_data_class_name(const limn_data *data, size_t index);
 typedef struct limn_reader limn_reader;
 
 typedef struct limn_rows {
+    size_t size;
     size_t n;               /* 0 at the end */
-    const float *x;         /* n x features, valid until the next call */
+    size_t width;           /* floats of a row, as limn_data_width says */
+    const float *x;         /* n x width, valid until the next call */
     const int32_t *classes; /* or NULL when the file has no labels */
     const double *targets;  /* or NULL */
     const double *weights;  /* or NULL */
-    const float *beyond;    /* for limn_predictor_beyond; or NULL */
 } limn_rows;
+
+LIMN_API void limn_rows_init(limn_rows *rows);
 
 LIMN_API limn_status limn_reader_open(limn_context *context, const char *path,
                                       const limn_read_options *options, const limn_model *match,
@@ -226,6 +238,7 @@ LIMN_API void limn_reader_free(limn_reader *reader);
 /* ---- converting and making data ----------------------------------------------------------- */
 
 typedef struct limn_write_options {
+    size_t size;
     limn_format format;     /* AUTO: by the extension; ".gz" behind it compresses */
     char delimiter;         /* of CSV; 0: a comma, for .tsv a tab */
     const char *label_file; /* of NPY and IDX; NULL: the companion of the file */
@@ -234,10 +247,13 @@ typedef struct limn_write_options {
 LIMN_API void limn_write_options_init(limn_write_options *options);
 
 typedef struct limn_convert_info {
+    size_t size;
     uint64_t rows;
     size_t features;
     limn_format from, to;
 } limn_convert_info;
+
+LIMN_API void limn_convert_info_init(limn_convert_info *info);
 
 /* Reads one file and writes another, in constant memory when the input is a file that can be read
  * twice. Options and info may be NULL. */
@@ -272,8 +288,9 @@ enum { /* capabilities, as bits */
        LIMN_CAN_IMPORT = 1 << 8,
        LIMN_CAN_OUTLIER = 1 << 9,
        LIMN_CAN_DENSITY = 1 << 10,
-       LIMN_CAN_WEIGHT = 1 << 11, /* uses sample weights and class_weight */
-       LIMN_CAN_REJECT = 1 << 12  /* may answer "unknown" */
+       LIMN_CAN_WEIGHT = 1 << 11,   /* uses sample weights and class_weight */
+       LIMN_CAN_REJECT = 1 << 12,   /* may answer "unknown" */
+       LIMN_CAN_BE_TAUGHT = 1 << 13 /* is drawn from another model: limn_train_options.teacher */
 };
 
 /* "classify", "regress", ...; NULL when bit is not one capability. */
@@ -302,7 +319,6 @@ typedef struct limn_method_info {
     const char *name;
     const char *summary; /* one line */
     const char *paper;   /* where it is described */
-    unsigned capabilities;
     limn_scale default_scale;
     const limn_param *params;
     size_t param_count;
@@ -311,6 +327,7 @@ typedef struct limn_method_info {
 LIMN_API size_t limn_method_count(void);
 LIMN_API const limn_method_info *limn_method_at(size_t index);       /* NULL past the end */
 LIMN_API const limn_method_info *limn_method_find(const char *name); /* NULL if unknown */
+LIMN_API unsigned limn_method_capabilities(const char *name);        /* 0 if unknown */
 
 /* ---- synthetic data ----------------------------------------------------------------------- */
 
@@ -328,11 +345,14 @@ LIMN_API const limn_synth_info *limn_synth_at(size_t index);       /* NULL past 
 LIMN_API const limn_synth_info *limn_synth_find(const char *name); /* NULL if unknown */
 
 typedef struct limn_synth_options {
+    size_t size;
     const char *name;
     uint64_t rows;
     const char *const *params; /* "key=value", param_count of them */
     size_t param_count;
 } limn_synth_options;
+
+LIMN_API void limn_synth_options_init(limn_synth_options *options);
 
 /* Writes the data set to path ("-": standard output), seeded by the context. writing may be NULL.
  */
@@ -341,11 +361,26 @@ LIMN_API limn_status limn_synth(limn_context *context, const limn_synth_options 
 
 /* ---- models ------------------------------------------------------------------------------- */
 
+/* A teacher that the caller writes: what it says of n rows of limn_data_features floats each. For
+ * LIMN_CLASSIFY answers is n x classes, probabilities; for LIMN_REGRESS n values. Called from the
+ * thread that called limn_train; anything but LIMN_OK ends the training with that status. */
+typedef limn_status limn_teach(void *user, const float *x, size_t n, double *answers);
+
 typedef struct limn_train_options {
+    size_t size;
     const char *method;        /* "knn", ... */
     const char *const *params; /* "key=value", param_count of them */
     size_t param_count;
     limn_scale scale;
+    /* For methods with LIMN_CAN_BE_TAUGHT, at most one of these three: a model whose columns,
+     * classes and scaling the new one takes over (data was read with match = teacher); a method,
+     * which is trained on data first; a function. */
+    const limn_model *teacher;
+    const char *teacher_method;
+    const char *const *teacher_params; /* of teacher_method */
+    size_t teacher_param_count;
+    limn_teach *teach;
+    void *teach_user;
 } limn_train_options;
 
 LIMN_API void limn_train_options_init(limn_train_options *options);
@@ -361,15 +396,26 @@ LIMN_API limn_status limn_train(limn_context *context, const limn_data *data,
  */
 LIMN_API limn_status limn_model_save(limn_context *context, const limn_model *model,
                                      const char *path);
-/* Maps the file and checks every byte of it. A LIBSVM text model is told by its content and read
- * as well; it then gives LIBSVM's answers. */
+/* Maps the file and checks every byte of it. A LIBSVM text model is detected from its content and
+ * read as well; it then gives LIBSVM's answers. */
 LIMN_API limn_status limn_model_open(limn_context *context, const char *path, limn_model **out);
 LIMN_API void limn_model_free(limn_model *model);
+
+typedef enum limn_kind {
+    LIMN_KIND_DATA,   /* nothing else: rows, as far as can be told */
+    LIMN_KIND_MODEL,  /* a model of limn's own */
+    LIMN_KIND_FOREIGN /* a text model of other software that limn_model_open reads */
+} limn_kind;
+
+/* What a file is, by its first bytes; LIMN_KIND_DATA for "-" and whatever is not a regular file,
+ * since looking would take bytes away from its reader. Fails where the file cannot be read. */
+LIMN_API limn_status limn_file_kind(limn_context *context, const char *path, limn_kind *kind);
 /* Writes the model as LIBSVM text (svm models only). */
 LIMN_API limn_status limn_model_export(limn_context *context, const limn_model *model,
                                        const char *path);
 
 typedef struct limn_model_info {
+    size_t size;
     const char *method;
     limn_task task;
     limn_scale scale;
@@ -386,9 +432,12 @@ typedef struct limn_model_info {
     size_t stat_count;
     size_t bytes; /* of the file; for a model not saved yet, of the file that saving would write */
     const char *written_by; /* version of limn that trained it */
-    double touched_vectors; /* by one query, mean */
-    double touched_bytes;
+    double
+        touched_vectors;  /* by one query, mean over training rows; limn_evaluate gives the mean */
+    double touched_bytes; /* over the rows that were asked */
 } limn_model_info;
+
+LIMN_API void limn_model_info_init(limn_model_info *info);
 
 LIMN_API void limn_model_describe(const limn_model *model, limn_model_info *out);
 LIMN_API const char *limn_model_class_name(const limn_model *model, size_t index);
@@ -405,12 +454,15 @@ LIMN_API int limn_model_score_class(const limn_model *model, size_t index, size_
 
 /* A feature column of the files that the model reads; text columns are several features. */
 typedef struct limn_column_info {
+    size_t size;
     const char *name;     /* or NULL */
     size_t first_feature; /* of the model's features */
     size_t categories;    /* 0: a column of numbers */
     int has_fill;         /* missing cells are filled ... */
     double fill;          /* ... with this number or category */
 } limn_column_info;
+
+LIMN_API void limn_column_info_init(limn_column_info *info);
 
 /* 0 past the end. */
 LIMN_API int limn_model_column(const limn_model *model, size_t index, limn_column_info *out);
@@ -428,6 +480,7 @@ LIMN_API const char *limn_model_stat(const limn_model *model, size_t index, doub
 typedef struct limn_predictor limn_predictor;
 
 typedef struct limn_predictor_options {
+    size_t size;
     int threads;      /* for calls with many rows; 1. 0: those of the context */
     size_t neighbors; /* the largest k that limn_search will ask for; 0 */
     int vote;         /* classes by the votes of pairs (LIBSVM's rule), where a method has two */
@@ -456,9 +509,18 @@ LIMN_API limn_status limn_predict_values(limn_predictor *predictor, const float 
 /* Decision values, n x limn_model_info.scores. */
 LIMN_API limn_status limn_predict_scores(limn_predictor *predictor, const float *x, size_t n,
                                          double *scores);
-/* For imported models: what a file's rows hold beyond the model's features (limn_rows.beyond, one
- * number a row). Kept, not copied, and used by the calls that follow; NULL: nothing. */
-LIMN_API void limn_predictor_beyond(limn_predictor *predictor, const float *beyond);
+/* What a row can be answered with: the calls above. */
+typedef enum limn_answer {
+    LIMN_ANSWER_CLASSES, /* int32_t, 1 a row: limn_predict */
+    LIMN_ANSWER_PROBA,   /* double, limn_model_info.classes a row: limn_predict_proba */
+    LIMN_ANSWER_VALUES,  /* double, 1 a row: limn_predict_values */
+    LIMN_ANSWER_SCORES   /* double, limn_model_info.scores a row: limn_predict_scores */
+} limn_answer;
+
+/* Any of them for rows as they were read with match = the model: width floats each
+ * (limn_rows.width, limn_data_width). out has the type that the answer has. */
+LIMN_API limn_status limn_predict_rows(limn_predictor *predictor, limn_answer answer,
+                                       const float *x, size_t n, size_t width, void *out);
 /* The k nearest training rows of each query, nearest first (ties: lower row first): rows and
  * distances are n x k. With fewer than k training rows the rest is -1 and infinity. */
 LIMN_API limn_status limn_search(limn_predictor *predictor, const float *x, size_t n, size_t k,
@@ -476,6 +538,7 @@ LIMN_API limn_status limn_search(limn_predictor *predictor, const float *x, size
 /* Rows in the order of their arrival. The number of a row over the life of the model, counted from
  * 0, training included, is its id: the first one of a lesson has id limn_model_info.rows. */
 typedef struct limn_lesson {
+    size_t size;
     size_t n;
     const float *x;         /* n x limn_model_info.features, as limn_predict takes them */
     const int32_t *classes; /* LIMN_CLASSIFY: 0 .. limn_model_info.classes - 1 */
@@ -486,7 +549,7 @@ typedef struct limn_lesson {
     double *answered_values;
 } limn_lesson;
 
-LIMN_API void limn_lesson_init(limn_lesson *lesson); /* all zero */
+LIMN_API void limn_lesson_init(limn_lesson *lesson);
 
 /* Learns the rows one after the other: many in one call or one a call give the same model. *learned
  * (may be NULL) tells how many of them are in the model, on failure too: none when the rows are bad
@@ -528,6 +591,7 @@ LIMN_API void limn_model_set_mark(limn_model *model, const limn_mark *mark);
 /* ---- evaluating --------------------------------------------------------------------------- */
 
 typedef struct limn_eval_options {
+    size_t size;
     int measure_speed;      /* 1: latency and throughput too */
     double latency_seconds; /* time given to the latency measurement; 2 */
     int threads;            /* of the batch measurement; 1. 0: those of the context */
@@ -538,6 +602,7 @@ LIMN_API void limn_eval_options_init(limn_eval_options *options);
 
 /* Figures that do not apply are NaN. Rates are fractions. */
 typedef struct limn_evaluation {
+    size_t size;
     size_t n;
     double accuracy, error, balanced_accuracy, uncertainty_coefficient;
     double log_loss, brier, ece;
@@ -547,11 +612,14 @@ typedef struct limn_evaluation {
     double latency_us_p50, latency_us_p99; /* best of 5 single calls a row, over rows */
     size_t latency_rows;                   /* rows that were measured in the time given */
     double batch_rows_per_s;
+    double touched_vectors, touched_bytes; /* by one query, mean over these rows */
     size_t classes;      /* of the model and of the data; one more, LIMN_UNKNOWN, where the model
                           * rejected rows and the data has no class of that name */
     uint64_t *confusion; /* classes x classes: truth in rows, answers in columns; or NULL */
     limn_allocator allocator;
 } limn_evaluation;
+
+LIMN_API void limn_evaluation_init(limn_evaluation *evaluation);
 
 /* data must have been read with match = model, or matched to it by limn_data_match. A search model
  * needs no labels: its answers are compared with an exact scan of the rows that it holds, at equal

@@ -51,9 +51,6 @@ limn_status lm_progress(limn_context *ctx, const char *stage, uint64_t rows, uin
 
 bool lm_mul(size_t a, size_t b, size_t *product); /* false on overflow */
 bool lm_add(size_t a, size_t b, size_t *sum);
-/* Lays arrays out one behind the other, each on a boundary of 64 bytes: *at is where this one
- * begins, *offset moves behind it; false on overflow. */
-bool lm_lay_out(size_t *offset, size_t count, size_t size, size_t *at);
 
 void *lm_alloc(const limn_allocator *mem, size_t count, size_t size);
 void *lm_alloc_zero(const limn_allocator *mem, size_t count, size_t size);
@@ -92,15 +89,9 @@ double lm_rng_normal(lm_rng *rng);                  /* mean 0, standard deviatio
 uint64_t lm_hash(uint64_t a, uint64_t b, uint64_t c);
 void lm_rng_shuffle(lm_rng *rng, size_t *items, size_t count);
 
-/* The streams in use, so that no two purposes share one. */
-enum {
-    LM_STREAM_SPLIT = 1,
-    LM_STREAM_FOLDS = 2,
-    LM_STREAM_SYNTH = 3,
-    LM_STREAM_TREES = 4,
-    LM_STREAM_BFOREST = 5,
-    LM_STREAM_HULLS = 6
-};
+/* The streams in use, so that no two purposes share one. A method has those of its name. */
+enum { LM_STREAM_SPLIT = 1, LM_STREAM_FOLDS = 2, LM_STREAM_SYNTH = 3 };
+uint64_t lm_stream_of(const char *name);
 
 /* ---- text ---- */
 

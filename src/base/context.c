@@ -1,6 +1,8 @@
 /* context.c: the context, its error sentence, log and progress. */
 #include "base/base.h"
 
+#include "base/sized.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +32,7 @@ static void default_release(void *user, void *block) {
 }
 
 void limn_context_options_init(limn_context_options *options) {
-    memset(options, 0, sizeof *options);
+    LM_SIZED_INIT(options);
     options->seed = 1;
 }
 
@@ -56,10 +58,11 @@ static int core_count(void) {
 
 limn_status lm_context_make(const limn_context_options *options, limn_context **out) {
     *out = NULL;
-    limn_context_options defaults;
-    limn_context_options_init(&defaults);
-    if (!options)
-        options = &defaults;
+    limn_context_options own;
+    limn_context_options_init(&own);
+    if (options && !lm_sized_take(options, &own, sizeof own))
+        return LIMN_E_USAGE;
+    options = &own;
     limn_allocator mem = options->allocator;
     if (!mem.allocate || !mem.resize || !mem.release)
         mem = (limn_allocator){default_allocate, default_resize, default_release, NULL};

@@ -15,13 +15,6 @@ bool lm_add(size_t a, size_t b, size_t *sum) {
     return !__builtin_add_overflow(a, b, sum);
 }
 
-bool lm_lay_out(size_t *offset, size_t count, size_t size, size_t *at) {
-    size_t bytes;
-    *at = *offset;
-    return lm_mul(count, size, &bytes) && lm_add(bytes, 63, &bytes) &&
-           lm_add(*offset, bytes / 64 * 64, offset);
-}
-
 void *lm_alloc(const limn_allocator *mem, size_t count, size_t size) {
     size_t bytes;
     if (!lm_mul(count, size, &bytes))

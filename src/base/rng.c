@@ -15,6 +15,13 @@ uint64_t lm_hash(uint64_t a, uint64_t b, uint64_t c) {
     return mix(mix(mix(a) ^ b) ^ c);
 }
 
+uint64_t lm_stream_of(const char *name) {
+    uint64_t stream = 0;
+    for (; *name; name++)
+        stream = lm_hash(stream, (unsigned char)*name, 1);
+    return stream;
+}
+
 lm_rng lm_rng_at(uint64_t seed, uint64_t stream, uint64_t index) {
     lm_rng rng;
     uint64_t h = lm_hash(seed, stream, index);

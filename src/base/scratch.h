@@ -14,9 +14,7 @@
 #ifndef LIMN_BASE_SCRATCH_H
 #define LIMN_BASE_SCRATCH_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 enum { LM_SCRATCH_ALIGN = 64 };
 
@@ -46,10 +44,21 @@ static inline void *lm_take_cells(lm_cursor *at, size_t a, size_t b, size_t size
     return lm_take(at, __builtin_mul_overflow(a, b, &count) ? SIZE_MAX : count, size);
 }
 
+/* Where the cursor stands: the scratch of a part that lays itself out with the same cursor next. */
+static inline void *lm_here(const lm_cursor *at) {
+    return at->base ? at->base + at->used : NULL;
+}
+
 /* Bytes that the cursor has passed; false: more than can be addressed. */
 static inline bool lm_measured(const lm_cursor *at, size_t *bytes) {
     *bytes = at->used;
     return at->used != SIZE_MAX;
+}
+
+/* Memory for all that the cursor has measured; NULL when there is none. For lm_free_aligned. */
+static inline void *lm_alloc_measured(const limn_allocator *mem, const lm_cursor *at) {
+    size_t bytes;
+    return lm_measured(at, &bytes) ? lm_alloc_aligned(mem, bytes, 1) : NULL;
 }
 
 #endif

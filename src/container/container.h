@@ -15,12 +15,17 @@ enum { LM_CONTAINER_VERSION = 1, LM_SECTION_NAME = 24, LM_ALIGN = 64 };
 typedef struct lm_writer lm_writer;
 
 limn_status lm_writer_new(limn_context *ctx, lm_writer **out);
+/* One that only measures: it counts sizes and keeps no data, so what would have to be made for a
+ * section need not be (see lm_writer_memory). It cannot be saved. */
+limn_status lm_writer_new_measuring(limn_context *ctx, lm_writer **out);
+bool lm_writer_measures(const lm_writer *writer);
 void lm_writer_free(lm_writer *writer); /* NULL is allowed */
 /* Borrows data until the writer is freed. Names are unique, 1..LM_SECTION_NAME-1 bytes of
  * [a-z0-9._-]; LIMN_E_USAGE otherwise. */
 limn_status lm_writer_section(lm_writer *writer, const char *name, uint32_t version,
                               const void *data, size_t size);
-/* Memory for a section's data that the writer frees; NULL when there is none. */
+/* Memory for a section's data that the writer frees; NULL when there is none. Not asked for where
+ * the writer measures: sections are given sizes with data NULL there. */
 void *lm_writer_memory(lm_writer *writer, size_t count, size_t size);
 /* The size of the file that lm_writer_save would write. */
 size_t lm_writer_size(const lm_writer *writer);
@@ -45,6 +50,8 @@ limn_status lm_kv_end(lm_kv_out *kv);
 
 typedef struct lm_file lm_file;
 
+/* Whether bytes begin like a model file. */
+bool lm_file_is_model(const void *bytes, size_t size);
 limn_status lm_file_open(limn_context *ctx, const char *path, lm_file **out);
 /* Copies bytes; name is used in sentences. */
 limn_status lm_file_from_memory(limn_context *ctx, const void *bytes, size_t size, const char *name,

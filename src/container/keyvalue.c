@@ -49,6 +49,14 @@ static bool find(const unsigned char *at, uint64_t count, const char *key, item 
 
 /* ---- writing ---- */
 
+static void append(lm_kv_out *kv, const void *bytes, size_t size) {
+    if (kv->status != LIMN_OK)
+        return;
+    bool there = lm_writer_measures(kv->writer) || lm_buffer_append(&kv->bytes, bytes, size);
+    if (!there || !lm_add(kv->size, size, &kv->size))
+        kv->status = LIMN_E_MEMORY;
+}
+
 limn_status lm_kv_begin(lm_writer *writer, const char *section, uint32_t version, lm_kv_out **out) {
     *out = NULL;
     limn_context *ctx = lm_writer_context(writer);
@@ -62,10 +70,9 @@ limn_status lm_kv_begin(lm_writer *writer, const char *section, uint32_t version
     memcpy(kv->section, section, strlen(section));
     kv->version = version;
     uint64_t count = 0;
-    if (!lm_buffer_append(&kv->bytes, &count, sizeof count))
-        return lm_fail_memory(ctx);
+    append(kv, &count, sizeof count);
     *out = kv;
-    return LIMN_OK;
+    return kv->status == LIMN_OK ? LIMN_OK : lm_fail_memory(ctx);
 }
 
 static void refuse(lm_kv_out *kv, const char *key, const char *problem) {
@@ -74,11 +81,6 @@ static void refuse(lm_kv_out *kv, const char *key, const char *problem) {
     kv->status = LIMN_E_USAGE;
     kv->problem = problem;
     lm_quote(key, strlen(key), kv->bad_key);
-}
-
-static void append(lm_kv_out *kv, const void *bytes, size_t size) {
-    if (kv->status == LIMN_OK && !lm_buffer_append(&kv->bytes, bytes, size))
-        kv->status = LIMN_E_MEMORY;
 }
 
 /* Everything of an entry but its value. */
@@ -93,7 +95,8 @@ static void put_key(lm_kv_out *kv, const char *key, lm_kv_type type, size_t valu
         refuse(kv, key, "is not a key; use 1 to 255 printable characters without blanks");
     else if (kv->count == LM_MAX_KEYS)
         refuse(kv, key, "is one key too many");
-    else if (find(kv->bytes.data + COUNT_BYTES, kv->count, key, &other))
+    else if (!lm_writer_measures(kv->writer) &&
+             find(kv->bytes.data + COUNT_BYTES, kv->count, key, &other))
         refuse(kv, key, "is there already");
     lm_kv_head head = {type, (uint32_t)length + 1, value_size};
     append(kv, &head, sizeof head);
@@ -152,9 +155,10 @@ limn_status lm_kv_end(lm_kv_out *kv) {
     if (kv->status != LIMN_OK)
         return lm_fail(ctx, kv->status, "section '%s' of the model: '%s' %s", kv->section,
                        kv->bad_key, kv->problem);
-    memcpy(kv->bytes.data, &kv->count, sizeof kv->count);
+    if (kv->bytes.data)
+        memcpy(kv->bytes.data, &kv->count, sizeof kv->count);
     kv->ended = true;
-    return lm_writer_section(kv->writer, kv->section, kv->version, kv->bytes.data, kv->bytes.size);
+    return lm_writer_section(kv->writer, kv->section, kv->version, kv->bytes.data, kv->size);
 }
 
 /* ---- proving a section ---- */

@@ -82,7 +82,8 @@ struct lm_kv_out {
     char section[LM_SECTION_NAME];
     uint32_t version;
     uint64_t count;
-    lm_buffer bytes;     /* the payload so far */
+    lm_buffer bytes;     /* the payload so far; of a writer that measures nothing */
+    size_t size;         /* of the payload so far */
     limn_status status;  /* of the first failure */
     const char *problem; /* what was wrong with bad_key */
     char bad_key[48];

@@ -312,6 +312,10 @@ static limn_status take_bytes(limn_context *ctx, lm_file *file, int fd, bool is_
     return read_stream(ctx, file, fd);
 }
 
+bool lm_file_is_model(const void *bytes, size_t size) {
+    return size >= strlen(LM_MAGIC) && memcmp(bytes, LM_MAGIC, strlen(LM_MAGIC)) == 0;
+}
+
 limn_status lm_file_open(limn_context *ctx, const char *path, lm_file **out) {
     *out = NULL;
     if (!path || !*path)

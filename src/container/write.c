@@ -26,6 +26,7 @@ struct lm_writer {
     part *parts;
     size_t count, capacity;
     size_t payload; /* bytes of all payloads with their padding */
+    bool measures;
     lm_kv_out *kvs;
     memory *memory;
 };
@@ -59,6 +60,17 @@ limn_status lm_writer_new(limn_context *ctx, lm_writer **out) {
     writer->mem = ctx->mem;
     *out = writer;
     return LIMN_OK;
+}
+
+limn_status lm_writer_new_measuring(limn_context *ctx, lm_writer **out) {
+    limn_status status = lm_writer_new(ctx, out);
+    if (status == LIMN_OK)
+        (*out)->measures = true;
+    return status;
+}
+
+bool lm_writer_measures(const lm_writer *writer) {
+    return writer->measures;
 }
 
 void lm_writer_free(lm_writer *writer) {
@@ -212,8 +224,16 @@ static limn_status put_in_output(void *to, const void *bytes, size_t size) {
     return limn_output_write(to, bytes, size);
 }
 
+static limn_status check_whole(const lm_writer *writer) {
+    return writer->measures
+               ? lm_fail(writer->ctx, LIMN_E_USAGE, "a writer that measures has no data")
+               : LIMN_OK;
+}
+
 limn_status lm_writer_save(lm_writer *writer, const char *path) {
     limn_output *output = NULL;
+    if (check_whole(writer) != LIMN_OK)
+        return LIMN_E_USAGE;
     limn_status status = limn_output_open(writer->ctx, path, &output);
     if (status != LIMN_OK)
         return status;
@@ -235,6 +255,8 @@ static limn_status put_in_memory(void *to, const void *bytes, size_t size) {
 limn_status lm_writer_bytes(lm_writer *writer, unsigned char **bytes, size_t *size) {
     *bytes = NULL;
     *size = 0;
+    if (check_whole(writer) != LIMN_OK)
+        return LIMN_E_USAGE;
     unsigned char *block = lm_alloc(&writer->mem, lm_writer_size(writer), 1);
     if (!block)
         return lm_fail_memory(writer->ctx);

@@ -4,6 +4,8 @@
  * categories, classes, rows, whether all values are bytes), the second time each piece is written
  * as it comes, so memory does not grow with the file. What comes out of a pipe, and a file whose
  * missing cells are filled in with medians, is held in memory. */
+#include "data/convert.h"
+
 #include "data/read/reader.h"
 #include "data/write/write_impl.h"
 
@@ -54,23 +56,6 @@ static limn_status refuse_inputs(limn_context *ctx, const char *from,
     return status;
 }
 
-/* By their first bytes: limn's own, as src/container/layout.h has them, and the first word of
- * LIBSVM's.
- */
-static bool is_model(const char *path) {
-    static const char limn[] = "limn\r\n\x1a\n", libsvm[] = "svm_type ";
-    char head[9] = "";
-    if (!is_regular(path))
-        return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t got = read(fd, head, sizeof head);
-    close(fd);
-    return got == (ssize_t)sizeof head &&
-           (memcmp(head, limn, strlen(limn)) == 0 || memcmp(head, libsvm, sizeof head) == 0);
-}
-
 /* ---- progress: the second reading is told as what it is for ---- */
 
 typedef struct relay {
@@ -116,7 +101,7 @@ static limn_status finish(lm_table_out *table, limn_status status) {
 
 static limn_status copy_rows(limn_reader *reader, lm_table_out *table, relay *r) {
     for (;;) {
-        limn_rows rows;
+        limn_rows rows = {.size = sizeof rows};
         limn_status status = limn_reader_next(reader, PIECE_ROWS, &rows);
         if (status != LIMN_OK || rows.n == 0)
             return status;
@@ -150,7 +135,9 @@ static limn_status stream(limn_context *ctx, const char *from, const limn_read_o
     again.delimiter = survey.delimiter;
     again.header = lm_schema_named(&survey.schema) ? LIMN_HEADER_YES : LIMN_HEADER_NO;
     again.categorical = NULL;
-    *info = (limn_convert_info){survey.rows, survey.schema.features, survey.format, info->to};
+    info->rows = survey.rows;
+    info->features = survey.schema.features;
+    info->from = survey.format;
     lm_table_shape shape = {&survey.schema, survey.rows, survey.labelled, survey.bytes};
     relay r;
     relay_begin(&r, ctx, survey.rows);
@@ -196,7 +183,9 @@ static limn_status through_memory(limn_context *ctx, const char *from,
         return status;
     if (data->weight)
         warn_of_weights(ctx, from);
-    *info = (limn_convert_info){data->n, data->schema.features, data->format, info->to};
+    info->rows = data->n;
+    info->features = data->schema.features;
+    info->from = data->format;
     lm_table_shape shape = {&data->schema, data->n, data->label || data->target,
                             lm_only_bytes(data->x, data->n * data->schema.features)};
     status = lm_table_open(ctx, to, writing, &shape, &table);
@@ -206,30 +195,18 @@ static limn_status through_memory(limn_context *ctx, const char *from,
     return status;
 }
 
-limn_status limn_convert(limn_context *context, const char *from, const limn_read_options *reading,
-                         const char *to, const limn_write_options *writing,
-                         limn_convert_info *info) {
-    limn_read_options options;
-    limn_convert_info facts = {0};
+limn_status lm_convert(limn_context *ctx, const char *from, const limn_read_options *reading,
+                       const char *to, const limn_write_options *writing, limn_convert_info *info) {
+    limn_read_options options = *reading;
     char *label_file = NULL;
-    limn_read_options_init(&options);
-    if (reading)
-        options = *reading;
     options.weights = NULL; /* a column like others */
-    if (!from || !*from)
-        return lm_fail(context, LIMN_E_USAGE, "the name of an input file is empty");
-    limn_status status = lm_table_plan(context, to, writing, &facts.to, &label_file);
+    limn_status status = lm_table_plan(ctx, to, writing, &info->to, &label_file);
     if (status == LIMN_OK)
-        status = refuse_inputs(context, from, &options, to, label_file);
-    if (status == LIMN_OK && is_model(from))
-        status = lm_fail(context, LIMN_E_USAGE,
-                         "%s: this is a model, not data; open it and save or export it", from);
+        status = refuse_inputs(ctx, from, &options, to, label_file);
     bool twice = is_regular(from) && (!options.label_file || is_regular(options.label_file)) &&
                  options.missing == LIMN_MISSING_ERROR;
     if (status == LIMN_OK)
-        status = (twice ? stream : through_memory)(context, from, &options, to, writing, &facts);
-    if (status == LIMN_OK && info)
-        *info = facts;
-    lm_free(&context->mem, label_file);
+        status = (twice ? stream : through_memory)(ctx, from, &options, to, writing, info);
+    lm_free(&ctx->mem, label_file);
     return status;
 }

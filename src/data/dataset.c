@@ -9,11 +9,6 @@
 
 /* ---- names of enumerators ---- */
 
-const char *limn_scale_name(limn_scale scale) {
-    static const char *const names[] = {"auto", "none", "minmax", "zscore"};
-    return (size_t)scale < LM_COUNT(names) ? names[scale] : NULL;
-}
-
 const char *limn_task_name(limn_task task) {
     static const char *const names[] = {"classify", "regress", "search", "outlier", "density"};
     return (size_t)task < LM_COUNT(names) ? names[task] : NULL;
@@ -42,13 +37,12 @@ void limn_data_free(limn_data *data) {
     lm_free(&mem, data->label);
     lm_free(&mem, data->target);
     lm_free(&mem, data->weight);
-    lm_free(&mem, data->beyond);
     lm_free(&mem, data);
 }
 
 limn_status lm_data_take(limn_context *ctx, const limn_data *data, const size_t *rows, size_t count,
                          limn_data **out) {
-    size_t d = data->schema.features, size = 0;
+    size_t d = lm_schema_width(&data->schema), size = 0;
     limn_data *part = NULL;
     *out = NULL;
     limn_status status = lm_data_new(ctx, data->schema.task, &part);
@@ -93,12 +87,12 @@ bool lm_only_bytes(const float *x, size_t count) {
     return true;
 }
 
-limn_status lm_check_finite(limn_context *ctx, const float *x, size_t n, size_t d,
-                            char *const *names) {
+limn_status lm_check_finite(limn_context *ctx, const lm_schema *schema, const float *x, size_t n,
+                            size_t width) {
     for (size_t i = 0; i < n; i++) {
-        const float *row = x + i * d;
+        const float *row = x + i * width;
         unsigned bad = 0; /* no branch in the inner loop: it runs before every prediction */
-        for (size_t j = 0; j < d; j++)
+        for (size_t j = 0; j < width; j++)
             bad |= !(fabsf(row[j]) <= FLT_MAX);
         if (!bad)
             continue;
@@ -106,11 +100,12 @@ limn_status lm_check_finite(limn_context *ctx, const float *x, size_t n, size_t 
         while (isfinite(row[j]))
             j++;
         char shown[48] = "";
-        if (names)
-            lm_quote(names[j], strlen(names[j]), shown);
+        bool named = schema->feature_names && j < schema->features;
+        if (named)
+            lm_quote(schema->feature_names[j], strlen(schema->feature_names[j]), shown);
         return lm_fail(ctx, LIMN_E_DATA,
                        "row %zu, column %zu%s%s%s: the value is %s; fill it or remove the row",
-                       i + 1, j + 1, names ? " (" : "", shown, names ? ")" : "",
+                       i + 1, j + 1, named ? " (" : "", shown, named ? ")" : "",
                        isnan(row[j]) ? "NaN" : "infinite");
     }
     return LIMN_OK;
@@ -133,7 +128,8 @@ static limn_status from_features(limn_context *ctx, limn_task task, const float 
         return lm_fail(ctx, LIMN_E_DATA,
                        "%zu rows of %zu features need more memory than the limit of %llu bytes", n,
                        d, (unsigned long long)ctx->memory_limit);
-    limn_status status = lm_check_finite(ctx, x, n, d, NULL);
+    const lm_schema nameless = {.features = d};
+    limn_status status = lm_check_finite(ctx, &nameless, x, n, d);
     if (status != LIMN_OK)
         return status;
     limn_data *data;
@@ -295,6 +291,10 @@ size_t limn_data_rows(const limn_data *data) {
 
 size_t limn_data_features(const limn_data *data) {
     return data->schema.features;
+}
+
+size_t limn_data_width(const limn_data *data) {
+    return lm_schema_width(&data->schema);
 }
 
 const float *limn_data_values(const limn_data *data) {

@@ -33,7 +33,9 @@ typedef struct lm_schema {
     size_t label_column;  /* 0-based place of the label among all columns, or LM_NO_COLUMN */
     char *weight_name;    /* the same for the weights */
     size_t weight_column;
-    bool beyond; /* LIBSVM files may have features beyond these; their squares are summed */
+    /* Rows have one more float behind their features, hidden from the user: the sum of squares of
+     * features that are none of these (an imported model's LIBSVM files may have such). */
+    bool beyond;
     lm_labels labels;
 } lm_schema;
 
@@ -61,6 +63,11 @@ static inline bool lm_schema_named(const lm_schema *schema) {
     return schema->columns && lm_schema_column_name(schema, 0);
 }
 
+/* Floats of a row. */
+static inline size_t lm_schema_width(const lm_schema *schema) {
+    return schema->features + schema->beyond;
+}
+
 /* Whether labels are to be read where there are any. */
 static inline bool lm_label_wanted(const limn_read_options *options, limn_task task) {
     return (task == LIMN_CLASSIFY || task == LIMN_REGRESS || task == LIMN_OUTLIER) &&
@@ -72,11 +79,10 @@ struct limn_data {
     lm_schema schema;   /* its mem points at the mem above */
     limn_format format; /* of the file that it came from; AUTO: none */
     size_t n;
-    float *x;       /* n x schema.features */
+    float *x;       /* n x lm_schema_width(&schema) */
     int32_t *label; /* classify: n, or NULL */
     double *target; /* regress: n, or NULL */
     double *weight; /* n, positive or zero, or NULL: all alike */
-    float *beyond;  /* n: squares of features that the schema does not have; NULL: none */
 };
 
 /* An empty set whose schema has the task; free with limn_data_free. */
@@ -89,8 +95,8 @@ limn_status lm_data_relabel(limn_context *ctx, limn_data *data, const lm_labels 
 /* Whether all are whole numbers from 0 to 255 (and none is -0). */
 bool lm_only_bytes(const float *x, size_t count);
 /* LIMN_E_DATA that names row and column (1-based; the column by its name if it has one) if any of
- * the n x d values is not finite. names may be NULL. */
-limn_status lm_check_finite(limn_context *ctx, const float *x, size_t n, size_t d,
-                            char *const *names);
+ * the n x width values is not finite. */
+limn_status lm_check_finite(limn_context *ctx, const lm_schema *schema, const float *x, size_t n,
+                            size_t width);
 
 #endif

@@ -1,6 +1,9 @@
 /* evaluate.c: runs a model over labelled data and gathers every figure that applies. */
 #include "eval/evaluate.h"
 
+#include "base/sized.h"
+#include "base/work.h"
+
 #include "eval/metrics.h"
 
 #include <math.h>
@@ -26,8 +29,15 @@ typedef struct run {
 } run;
 
 void limn_eval_options_init(limn_eval_options *options) {
-    *options = (limn_eval_options){
-        .measure_speed = 1, .latency_seconds = 2, .threads = 1, .neighbors = 10};
+    LM_SIZED_INIT(options);
+    options->measure_speed = 1;
+    options->latency_seconds = 2;
+    options->threads = 1;
+    options->neighbors = 10;
+}
+
+void limn_evaluation_init(limn_evaluation *evaluation) {
+    LM_SIZED_INIT(evaluation);
 }
 
 void limn_evaluation_free(limn_evaluation *evaluation) {
@@ -37,16 +47,23 @@ void limn_evaluation_free(limn_evaluation *evaluation) {
     }
 }
 
+/* A query of rows first .. first+n-1. */
+static lm_query rows_of(const run *r, size_t first, size_t n) {
+    size_t width = lm_schema_width(&r->data->schema);
+    return (lm_query){.x = r->data->x + first * width, .n = n, .width = width};
+}
+
 static limn_status answer_rows(run *r, limn_predictor *predictor, size_t first, size_t n) {
-    lm_query query = {.x = r->data->x + first * r->data->schema.features,
-                      .n = n,
-                      .beyond = r->data->beyond ? r->data->beyond + first : NULL};
-    if (r->classes)
-        query.classes = r->classes + first;
-    else if (r->values)
-        query.values = r->values + first;
-    else {
-        query.rows = r->found + first * r->k;
+    lm_query query = rows_of(r, first, n);
+    if (r->classes) {
+        query.kind = LM_ASK_CLASSES;
+        query.out = r->classes + first;
+    } else if (r->values) {
+        query.kind = LM_ASK_VALUES;
+        query.out = r->values + first;
+    } else {
+        query.kind = LM_ASK_NEIGHBORS;
+        query.out = r->found + first * r->k;
         query.distances = r->distances + first * r->k;
         query.k = r->k;
     }
@@ -60,7 +77,7 @@ static limn_status single_call(void *user, size_t row) {
 
 /* Fewer where a query is dear, so that an interrupt is heard within a second or so. */
 static size_t step_rows(const run *r) {
-    double fit = 2e9 / (1 + r->model->stats.touched_bytes);
+    double fit = 2e9 / (1 + r->model->stats.touched.bytes);
     return fit >= STEP_ROWS ? STEP_ROWS : fit <= LM_BATCH ? LM_BATCH : (size_t)fit;
 }
 
@@ -106,7 +123,7 @@ static limn_status measure_speed(run *r, const limn_eval_options *options, doubl
 
 static limn_status judge_proba(run *r, limn_evaluation *out) {
     const limn_data *data = r->data;
-    size_t classes = r->model->schema.labels.count, d = data->schema.features;
+    size_t classes = r->model->schema.labels.count;
     size_t step = step_rows(r);
     limn_status status = LIMN_OK;
     lm_proba_sums sums = {0};
@@ -115,10 +132,9 @@ static limn_status judge_proba(run *r, limn_evaluation *out) {
         return lm_fail_memory(r->ctx);
     for (size_t first = 0; first < data->n && status == LIMN_OK; first += step) {
         size_t n = data->n - first < step ? data->n - first : step;
-        lm_query query = {.x = data->x + first * d,
-                          .n = n,
-                          .proba = p,
-                          .beyond = data->beyond ? data->beyond + first : NULL};
+        lm_query query = rows_of(r, first, n);
+        query.kind = LM_ASK_PROBA;
+        query.out = p;
         status = lm_predictor_run(r->batch, &query);
         if (status != LIMN_OK)
             break;
@@ -159,11 +175,7 @@ static limn_status judge_classes(run *r, limn_evaluation *out) {
     out->error = 1 - out->accuracy;
     out->balanced_accuracy = lm_balanced_accuracy(out->confusion, k);
     out->uncertainty_coefficient = lm_uncertainty_coefficient(out->confusion, k);
-    const lm_method *method = r->model->method;
-    unsigned lacks = method->lacks ? method->lacks(r->model->body) : 0;
-    bool proba =
-        method->proba && !(lacks & LIMN_CAN_PROBA) && r->model->schema.task == LIMN_CLASSIFY;
-    return proba ? judge_proba(r, out) : LIMN_OK;
+    return lm_model_capabilities(r->model) & LIMN_CAN_PROBA ? judge_proba(r, out) : LIMN_OK;
 }
 
 static void judge_values(run *r, limn_evaluation *out) {
@@ -171,6 +183,34 @@ static void judge_values(run *r, limn_evaluation *out) {
     out->mae = lm_mae(data->target, r->values, data->n);
     out->rmse = lm_rmse(data->target, r->values, data->n);
     out->r2 = lm_r2(data->target, r->values, data->n);
+}
+
+/* What a query touches, in the mean over these rows. */
+static limn_status count_touched(run *r, limn_evaluation *out) {
+    lm_touched sums[LM_THREADS_MAX] = {{0, 0}}, all = {0, 0};
+    size_t n = r->data->n, step = step_rows(r);
+    lm_stats stats;
+    limn_status status = LIMN_OK;
+    lm_model_figures(r->model, &stats, NULL);
+    out->touched_vectors = stats.touched.vectors;
+    out->touched_bytes = stats.touched.bytes;
+    if (!r->model->method->touched)
+        return LIMN_OK;
+    for (size_t first = 0; first < n && status == LIMN_OK; first += step) {
+        lm_query query = rows_of(r, first, n - first < step ? n - first : step);
+        query.kind = LM_ASK_TOUCHED;
+        query.out = sums;
+        status = lm_predictor_run(r->batch, &query);
+        if (status == LIMN_OK)
+            status = tell(r, "counting", first + query.n);
+    }
+    for (size_t t = 0; t < LM_COUNT(sums); t++) {
+        all.vectors += sums[t].vectors;
+        all.bytes += sums[t].bytes;
+    }
+    out->touched_vectors = all.vectors / (double)n;
+    out->touched_bytes = all.bytes / (double)n;
+    return status;
 }
 
 static limn_status judge_search(run *r, limn_evaluation *out) {
@@ -188,7 +228,7 @@ static bool is_matched(const limn_model *model, const limn_data *data) {
 
 static limn_status check(limn_context *ctx, const limn_model *model, const limn_data *data) {
     limn_task task = model->schema.task;
-    if (task == LIMN_SEARCH && !model->method->stored)
+    if (task == LIMN_SEARCH && !model->method->searching->stored)
         return lm_fail(ctx, LIMN_E_UNSUPPORTED, "%s holds no rows to measure its recall by",
                        model->method->info.name);
     if (data->n == 0 || ((task == LIMN_CLASSIFY || task == LIMN_OUTLIER) && !data->label) ||
@@ -212,8 +252,12 @@ static limn_status prepare(run *r, const limn_eval_options *options) {
         size_t k = options->neighbors ? options->neighbors : 1;
         r->k = k < r->model->rows ? k : (size_t)r->model->rows;
     }
-    limn_predictor_options many = {.threads = options->threads, .neighbors = r->k};
-    limn_predictor_options one = {.threads = 1, .neighbors = r->k};
+    limn_predictor_options many, one;
+    limn_predictor_options_init(&many);
+    many.threads = options->threads;
+    many.neighbors = r->k;
+    limn_predictor_options_init(&one);
+    one.neighbors = r->k;
     size_t n = r->data->n, cells;
     limn_status status = limn_predictor_new(r->ctx, r->model, &many, &r->batch);
     if (status == LIMN_OK)
@@ -248,31 +292,40 @@ static limn_evaluation no_figures(limn_context *ctx, size_t n) {
                              .latency_us_p50 = none,
                              .latency_us_p99 = none,
                              .batch_rows_per_s = none,
+                             .touched_vectors = none,
+                             .touched_bytes = none,
                              .allocator = ctx->mem};
+}
+
+static limn_status judge(run *r, const limn_eval_options *options, limn_evaluation *out) {
+    double seconds = 0;
+    limn_status status = prepare(r, options);
+    if (status == LIMN_OK)
+        status = answer_all(r, &seconds);
+    if (status == LIMN_OK && r->classes)
+        status = judge_classes(r, out);
+    else if (status == LIMN_OK && r->found)
+        status = judge_search(r, out);
+    else if (status == LIMN_OK)
+        judge_values(r, out);
+    if (status == LIMN_OK)
+        status = count_touched(r, out);
+    if (status == LIMN_OK && options->measure_speed)
+        status = measure_speed(r, options, seconds, out);
+    return status;
 }
 
 limn_status limn_evaluate(limn_context *context, const limn_model *model, const limn_data *data,
                           const limn_eval_options *options, limn_evaluation *out) {
-    limn_eval_options defaults;
-    limn_eval_options_init(&defaults);
-    if (!options)
-        options = &defaults;
+    limn_eval_options own;
+    limn_eval_options_init(&own);
     run r = {.ctx = context, .model = model, .data = data};
-    double seconds = 0;
     limn_evaluation result = no_figures(context, data->n);
-    limn_status status = check(context, model, data);
+    limn_status status = lm_options_take(context, "eval_options", options, &own, sizeof own);
     if (status == LIMN_OK)
-        status = prepare(&r, options);
+        status = check(context, model, data);
     if (status == LIMN_OK)
-        status = answer_all(&r, &seconds);
-    if (status == LIMN_OK && r.classes)
-        status = judge_classes(&r, &result);
-    else if (status == LIMN_OK && r.found)
-        status = judge_search(&r, &result);
-    else if (status == LIMN_OK)
-        judge_values(&r, &result);
-    if (status == LIMN_OK && options->measure_speed)
-        status = measure_speed(&r, options, seconds, &result);
+        status = judge(&r, &own, &result);
     limn_predictor_free(r.batch);
     limn_predictor_free(r.single);
     lm_free(&context->mem, r.classes);
@@ -282,6 +335,6 @@ limn_status limn_evaluate(limn_context *context, const limn_model *model, const 
     if (status != LIMN_OK)
         limn_evaluation_free(&result);
     else
-        *out = result;
+        lm_sized_give(&result, out, sizeof result);
     return status;
 }

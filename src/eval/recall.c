@@ -1,94 +1,107 @@
 /* recall.c: how many of the true nearest rows a search finds.
  *
- * The truth is an exact scan (method knn) of the rows that the model holds, in the model's own
+ * The truth is the exact scan of num/nearest over the rows that the model holds, in the model's own
  * scaled space and metric. An answer counts when it is no farther than the k-th true neighbour, so
  * that ties, which a method may break in its own way, cost nothing. */
 #include "eval/evaluate.h"
+#include "num/nearest.h"
 
-#include <stdio.h>
+#include <math.h>
+#include <string.h>
 
 enum { STEP_ROWS = 256 };
 
 /* The exact scan, over a copy of the model's rows. */
 typedef struct scan {
-    const lm_method *knn;
-    void *body;
+    lm_nearest_set set;
+    float *norms;
     void *scratch;
-    float *scaled;   /* STEP_ROWS queries */
-    int64_t *rows;   /* STEP_ROWS x k */
-    double *nearest; /* STEP_ROWS x k */
-    size_t k;
+    float *scaled; /* STEP_ROWS queries */
 } scan;
 
 static void scan_free(const limn_allocator *mem, scan *s) {
-    if (s->body)
-        s->knn->destroy(mem, s->body);
+    lm_pack_free(mem, &s->set.pack);
+    lm_free(mem, s->norms);
     lm_free_aligned(mem, s->scratch);
     lm_free(mem, s->scaled);
-    lm_free(mem, s->rows);
-    lm_free(mem, s->nearest);
 }
 
-static limn_status train_scan(limn_context *ctx, const limn_model *model, scan *s) {
-    lm_params params;
-    lm_train_set set = {.task = LIMN_SEARCH, .n = (size_t)model->rows, .d = model->scaler.out};
-    size_t cells;
-    char metric[LM_PARAM_TEXT + 8];
-    s->knn = lm_method_find("knn");
-    lm_params_init(s->knn->info.name, s->knn->info.params, s->knn->info.param_count, &params);
-    float *x = lm_mul(set.n, set.d, &cells) ? lm_alloc(&ctx->mem, cells, sizeof *x) : NULL;
+/* That of the model; squared distance where it has no such parameter. */
+static limn_status find_metric(limn_context *ctx, const limn_model *model, scan *s) {
+    static const char *const names[] = {"l2", "l1", "cosine"}; /* as lm_nearest_metric */
+    const char *own =
+        lm_param_exists(&model->params, "metric") ? lm_param_text(&model->params, "metric") : "l2";
+    for (size_t i = 0; i < LM_COUNT(names); i++)
+        if (strcmp(names[i], own) == 0) {
+            s->set.metric = (lm_nearest_metric)i;
+            return LIMN_OK;
+        }
+    return lm_fail(ctx, LIMN_E_UNSUPPORTED, "the recall of metric=%s cannot be measured", own);
+}
+
+static limn_status copy_rows(limn_context *ctx, const limn_model *model, scan *s) {
+    size_t n = (size_t)model->rows, d = model->scaler.out, cells;
+    float *x = lm_mul(n, d, &cells) ? lm_alloc(&ctx->mem, cells, sizeof *x) : NULL;
     if (!x)
         return lm_fail_memory(ctx);
-    limn_status status = LIMN_OK;
-    if (lm_param_exists(&model->params, "metric")) {
-        snprintf(metric, sizeof metric, "metric=%s", lm_param_text(&model->params, "metric"));
-        status = lm_params_set(ctx, &params, metric);
-    }
-    model->method->stored(model->body, 0, set.n, x);
-    set.x = x;
-    if (status == LIMN_OK)
-        status = s->knn->train(ctx, &set, &params, &s->body);
+    model->method->searching->stored(model->body, 0, n, x);
+    limn_status status = lm_pack_build(ctx, x, n, d, d, &s->set.pack);
     lm_free(&ctx->mem, x);
     return status;
 }
 
-static limn_status prepare(limn_context *ctx, const limn_model *model, scan *s) {
-    size_t bytes, answers;
-    limn_status status = train_scan(ctx, model, s);
+static limn_status prepare(limn_context *ctx, const limn_model *model, size_t k, scan *s) {
+    size_t bytes;
+    limn_status status = find_metric(ctx, model, s);
+    if (status == LIMN_OK)
+        status = copy_rows(ctx, model, s);
     if (status != LIMN_OK)
         return status;
-    if (s->knn->scratch_size(s->body, STEP_ROWS, s->k, &bytes) &&
-        lm_mul(STEP_ROWS, s->k, &answers)) {
+    s->norms = lm_alloc(&ctx->mem, s->set.pack.n, sizeof *s->norms);
+    s->scaled = lm_alloc(&ctx->mem, STEP_ROWS * sizeof *s->scaled, model->scaler.out);
+    if (lm_nearest_scratch(STEP_ROWS, k, &bytes))
         s->scratch = lm_alloc_aligned(&ctx->mem, bytes, 1);
-        s->scaled = lm_alloc(&ctx->mem, STEP_ROWS * sizeof *s->scaled, model->scaler.out);
-        s->rows = lm_alloc(&ctx->mem, answers, sizeof *s->rows);
-        s->nearest = lm_alloc(&ctx->mem, answers, sizeof *s->nearest);
-    }
-    return s->scratch && s->scaled && s->rows && s->nearest ? LIMN_OK : lm_fail_memory(ctx);
+    if (!s->norms || !s->scaled || !s->scratch)
+        return lm_fail_memory(ctx);
+    lm_pack_norms(&s->set.pack, s->norms);
+    s->set.norms = s->norms;
+    lm_nearest_prepare(&s->set);
+    return LIMN_OK;
 }
 
-/* Of n queries, how many of their k answers are among the nearest. */
-static size_t count_right(const scan *s, const double *distances, size_t n) {
+/* How many of the k answers to a query are among the nearest. */
+static size_t count_right(const scan *s, const lm_nearest_found *near, const double *distances,
+                          size_t k) {
+    double key = near->items[near->count - 1].key;
+    double bound = s->set.metric == LM_NEAREST_L2 ? sqrt(key) : key;
     size_t right = 0;
-    for (size_t q = 0; q < n; q++) {
-        double bound = s->nearest[q * s->k + s->k - 1];
-        for (size_t i = 0; i < s->k; i++)
-            right += distances[q * s->k + i] <= bound;
+    for (size_t i = 0; i < k; i++)
+        right += distances[i] <= bound;
+    return right;
+}
+
+/* Of n scaled queries. */
+static size_t count_all(const scan *s, const float *x, size_t n, const double *distances,
+                        size_t k) {
+    const lm_nearest_found *near;
+    size_t right = 0;
+    for (size_t done = 0, some; done < n; done += some) {
+        some = lm_nearest_many(&s->set, x + done * s->set.pack.d, n - done, k, s->scratch, &near);
+        for (size_t q = 0; q < some; q++)
+            right += count_right(s, &near[q], distances + (done + q) * k, k);
     }
     return right;
 }
 
 limn_status lm_recall(limn_context *ctx, const limn_model *model, const limn_data *data, size_t k,
                       const double *distances, double *recall) {
-    scan s = {.k = k};
+    scan s = {.norms = NULL};
     double right = 0;
-    limn_status status = prepare(ctx, model, &s);
+    limn_status status = prepare(ctx, model, k, &s);
     for (size_t first = 0; first < data->n && status == LIMN_OK; first += STEP_ROWS) {
         size_t n = data->n - first < STEP_ROWS ? data->n - first : STEP_ROWS;
-        const float *x = data->x + first * data->schema.features;
-        lm_scaler_apply(&model->scaler, x, n, s.scaled);
-        s.knn->search(s.body, s.scaled, n, k, s.rows, s.nearest, s.scratch);
-        right += (double)count_right(&s, distances + first * k, n);
+        lm_scaler_apply(&model->scaler, data->x + first * data->schema.features, n, s.scaled);
+        right += (double)count_all(&s, s.scaled, n, distances + first * k, k);
         status = lm_progress(ctx, "measuring recall", first + n, data->n, -1);
     }
     *recall = right / ((double)data->n * (double)k);

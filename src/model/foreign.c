@@ -34,7 +34,7 @@ static limn_status read_on(limn_context *ctx, lm_source *source, lm_buffer *byte
 static const lm_method *find_method(const lm_buffer *bytes) {
     const lm_method *method;
     for (size_t i = 0; (method = lm_method_at(i)); i++)
-        if (method->recognise && method->recognise(bytes->data, bytes->size))
+        if (method->foreign && method->foreign->recognise(bytes->data, bytes->size))
             return method;
     return NULL;
 }
@@ -72,8 +72,8 @@ static limn_status set_schema(limn_context *ctx, const lm_foreign *about, lm_sch
 static limn_status build(limn_context *ctx, const lm_method *method, const char *name,
                          const lm_buffer *bytes, limn_model *model) {
     lm_foreign about = {.names = NULL};
-    limn_status status =
-        method->import(ctx, name, (const char *)bytes->data, bytes->size, &about, &model->body);
+    limn_status status = method->foreign->import(ctx, name, (const char *)bytes->data, bytes->size,
+                                                 &about, &model->body);
     if (status == LIMN_OK)
         status = set_schema(ctx, &about, &model->schema);
     if (status == LIMN_OK)
@@ -92,7 +92,6 @@ static limn_status make_model(limn_context *ctx, const lm_method *method, const 
     limn_status status = lm_model_new(ctx, method, &model);
     if (status != LIMN_OK)
         return status;
-    model->beyond = true;
     model->written_by = lm_strdup(&ctx->mem, limn_version());
     status = model->written_by ? build(ctx, method, name, bytes, model) : lm_fail_memory(ctx);
     if (status == LIMN_OK)
@@ -106,13 +105,42 @@ static limn_status make_model(limn_context *ctx, const lm_method *method, const 
     return LIMN_OK;
 }
 
-limn_status lm_model_import(limn_context *ctx, const char *path, limn_model **out) {
+/* What can be read once only, or not at all, is not looked at. */
+static bool can_look(const char *path) {
     struct stat info;
+    return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* ---- what a file is ---- */
+
+limn_status limn_file_kind(limn_context *context, const char *path, limn_kind *kind) {
+    lm_source *source;
+    lm_buffer bytes = {.mem = &context->mem};
+    *kind = LIMN_KIND_DATA;
+    if (!can_look(path))
+        return LIMN_OK;
+    limn_status status = lm_source_open(context, path, &source);
+    if (status != LIMN_OK)
+        return status;
+    status = read_on(context, source, &bytes, FIRST_BYTES);
+    if (status == LIMN_OK && lm_file_is_model(bytes.data, bytes.size))
+        *kind = LIMN_KIND_MODEL;
+    else if (status == LIMN_OK && find_method(&bytes))
+        *kind = LIMN_KIND_FOREIGN;
+    if (status == LIMN_E_DATA) /* what begins like gzip and is none is for its reader to refuse */
+        status = LIMN_OK;
+    lm_source_free(source);
+    lm_buffer_free(&bytes);
+    return status;
+}
+
+/* ---- opening ---- */
+
+limn_status lm_model_import(limn_context *ctx, const char *path, limn_model **out) {
     lm_source *source;
     lm_buffer bytes = {.mem = &ctx->mem};
     *out = NULL;
-    /* What can be read once only, or not at all, is left to the reader of limn's own files. */
-    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || strcmp(path, "-") == 0)
+    if (!can_look(path))
         return LIMN_OK;
     limn_status status = lm_source_open(ctx, path, &source);
     if (status != LIMN_OK)
@@ -147,7 +175,7 @@ static bool whole_labels(const lm_labels *labels, int32_t *numbers) {
 limn_status lm_model_export(limn_context *ctx, const limn_model *model, const char *path) {
     const lm_labels *labels = &model->schema.labels;
     const lm_method *method = model->method;
-    if (!method->export)
+    if (!method->foreign || !method->foreign->export)
         return lm_fail(ctx, LIMN_E_UNSUPPORTED, "%s models have no text form of other software",
                        method->info.name);
     int32_t *numbers = lm_alloc(&ctx->mem, labels->count + 1, sizeof *numbers);
@@ -166,7 +194,7 @@ limn_status lm_model_export(limn_context *ctx, const limn_model *model, const ch
                 "the model scales its features (%s), which its text form cannot say: scale "
                 "data the same way before it is used, or train with --scale none",
                 limn_scale_name(model->scaler.kind));
-    limn_status status = method->export(ctx, model->body, numbers, path);
+    limn_status status = method->foreign->export(ctx, model->body, numbers, path);
     lm_free(&ctx->mem, numbers);
     return status;
 }

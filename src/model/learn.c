@@ -4,6 +4,7 @@
  * in pieces, so that memory does not depend on the length of the lesson. The method works with the
  * model's memory functions and the seed of its training, whatever context the call comes with: the
  * model does not depend on who taught it. */
+#include "base/sized.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -12,11 +13,11 @@
 enum { PIECE_BYTES = 1 << 20 };
 
 void limn_lesson_init(limn_lesson *lesson) {
-    memset(lesson, 0, sizeof *lesson);
+    LM_SIZED_INIT(lesson);
 }
 
 /* The context that the method is given. */
-static limn_context teacher(const limn_context *ctx, const limn_model *model) {
+static limn_context own_context(const limn_context *ctx, const limn_model *model) {
     limn_context own = *ctx;
     own.mem = model->mem;
     own.seed = model->seed;
@@ -44,7 +45,7 @@ void lm_model_figures(const limn_model *model, lm_stats *stats, size_t *bytes) {
 /* ---- learning ---- */
 
 static limn_status check_learner(limn_context *ctx, const limn_model *model) {
-    if (model->method->learn)
+    if (model->method->online)
         return LIMN_OK;
     return lm_fail(ctx, LIMN_E_UNSUPPORTED,
                    "%s cannot learn row by row: train it anew on all rows, or see 'limn methods' "
@@ -78,8 +79,7 @@ static limn_status check_lesson(limn_context *ctx, const limn_model *model, cons
     if (status == LIMN_OK && l->n)
         status = check_labels(ctx, model, l);
     if (status == LIMN_OK)
-        status =
-            lm_check_finite(ctx, l->x, l->n, model->schema.features, model->schema.feature_names);
+        status = lm_check_finite(ctx, &model->schema, l->x, l->n, model->schema.features);
     return status;
 }
 
@@ -98,7 +98,7 @@ static limn_status learn_piece(limn_context *own, limn_model *model, const limn_
         piece.answer_value = l->answered_values ? l->answered_values + done : NULL;
     }
     *learned = 0;
-    limn_status status = model->method->learn(own, model->body, &piece, learned);
+    limn_status status = model->method->online->learn(own, model->body, &piece, learned);
     model->rows += *learned;
     model->learned += *learned;
     return status;
@@ -125,14 +125,18 @@ static limn_status learn_scaled(limn_context *own, limn_model *model, const limn
 limn_status limn_learn(limn_context *context, limn_model *model, const limn_lesson *lesson,
                        size_t *learned) {
     size_t done = 0;
-    limn_context own = teacher(context, model);
-    limn_status status = check_lesson(&own, model, lesson);
-    if (status == LIMN_OK && lesson->n) {
+    limn_lesson l;
+    limn_lesson_init(&l);
+    limn_context own = own_context(context, model);
+    limn_status status = lm_options_take(&own, "lesson", lesson, &l, sizeof l);
+    if (status == LIMN_OK)
+        status = check_lesson(&own, model, &l);
+    if (status == LIMN_OK && l.n) {
         model->changes++;
         if (model->scaler.kind == LIMN_SCALE_NONE)
-            status = learn_piece(&own, model, lesson, 0, lesson->n, lesson->x, &done);
+            status = learn_piece(&own, model, &l, 0, l.n, l.x, &done);
         else
-            status = learn_scaled(&own, model, lesson, &done);
+            status = learn_scaled(&own, model, &l, &done);
     }
     if (learned)
         *learned = done;
@@ -149,7 +153,7 @@ static limn_status add_class(limn_context *own, limn_model *model, const char *n
     limn_status status = lm_labels_add(own, labels, name, strlen(name), &id);
     if (status == LIMN_OK && labels->count > before) {
         model->changes++;
-        status = model->method->widen(own, model->body, labels->count);
+        status = model->method->online->widen(own, model->body, labels->count);
         if (status != LIMN_OK)
             lm_labels_pop(labels);
     }
@@ -160,7 +164,7 @@ static limn_status add_class(limn_context *own, limn_model *model, const char *n
 
 limn_status limn_model_add_class(limn_context *context, limn_model *model, const char *name,
                                  int32_t *index) {
-    limn_context own = teacher(context, model);
+    limn_context own = own_context(context, model);
     limn_status status = check_learner(&own, model);
     if (status == LIMN_OK && model->schema.task != LIMN_CLASSIFY)
         status = lm_fail(&own, LIMN_E_USAGE, "a model that was trained to %s has no classes",
@@ -175,7 +179,7 @@ limn_status limn_model_add_class(limn_context *context, limn_model *model, const
 /* ---- forgetting ---- */
 
 static limn_status check_forget(limn_context *ctx, const limn_model *model) {
-    if (model->method->forget && model->method->compact)
+    if (model->method->online && model->method->online->forget)
         return LIMN_OK;
     return lm_fail(ctx, LIMN_E_UNSUPPORTED,
                    "%s cannot forget rows: train it anew without them, or see 'limn methods' for "
@@ -186,11 +190,11 @@ static limn_status check_forget(limn_context *ctx, const limn_model *model) {
 limn_status limn_forget(limn_context *context, limn_model *model, const uint64_t *ids, size_t count,
                         uint64_t *forgotten) {
     uint64_t gone = 0;
-    limn_context own = teacher(context, model);
+    limn_context own = own_context(context, model);
     limn_status status = check_forget(&own, model);
     if (status == LIMN_OK && count) {
         model->changes++;
-        status = model->method->forget(&own, model->body, ids, count, &gone);
+        status = model->method->online->forget(&own, model->body, ids, count, &gone);
     }
     if (forgotten)
         *forgotten = gone;
@@ -198,11 +202,11 @@ limn_status limn_forget(limn_context *context, limn_model *model, const uint64_t
 }
 
 limn_status limn_compact(limn_context *context, limn_model *model) {
-    limn_context own = teacher(context, model);
+    limn_context own = own_context(context, model);
     limn_status status = check_forget(&own, model);
     if (status == LIMN_OK) {
         model->changes++;
-        status = model->method->compact(&own, model->body);
+        status = model->method->online->compact(&own, model->body);
     }
     return tell(context, &own, status);
 }

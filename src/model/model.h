@@ -13,7 +13,6 @@ struct limn_model {
     lm_params params;
     lm_schema schema; /* its mem points at the mem above */
     lm_scaler scaler;
-    bool beyond; /* imported: features that it does not know count by their squares */
     uint64_t rows, seed;
     uint64_t learned; /* of rows, after training */
     uint64_t changes; /* since it was trained or loaded: older predictors are refused */
@@ -26,18 +25,20 @@ struct limn_model {
     lm_stats stats; /* the same */
 };
 
-/* ---- classifier.c: training ---- */
+/* ---- train.c ---- */
 
 /* The method and its parameters, checked without data. */
 limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, limn_task task,
                           const lm_method **method, lm_params *params);
 limn_status lm_model_train(limn_context *ctx, const limn_data *data,
                            const limn_train_options *options, limn_model **out);
-/* A foreign text model, told by its content; LIMN_OK with *out NULL: it is none. */
+/* Capabilities of this model: those of its method that fit its task. */
+unsigned lm_model_capabilities(const limn_model *model);
+/* A foreign text model, detected from its content; LIMN_OK with *out NULL: it is none. */
 limn_status lm_model_import(limn_context *ctx, const char *path, limn_model **out);
 /* A foreign text model of the same; LIMN_E_UNSUPPORTED where the method has none. */
 limn_status lm_model_export(limn_context *ctx, const limn_model *model, const char *path);
-/* Features of the rows that the method sees. */
+/* Floats of the rows that the method sees. */
 size_t lm_model_width(const limn_model *model);
 /* The capability that a task needs. */
 unsigned lm_task_capability(limn_task task);
@@ -75,24 +76,26 @@ struct limn_predictor {
     size_t neighbors;
     uint64_t changes;      /* of the model when memory was taken */
     size_t slice;          /* bytes of one thread */
-    size_t scaled_bytes;   /* of them, for scaled rows */
     bool vote;             /* classes by the votes of pairs */
-    const float *beyond;   /* of the next call, or NULL */
     unsigned char *memory; /* threads slices, aligned */
 };
 
-/* What to compute for n rows; exactly one of the outputs is set. */
+/* What to compute for n rows of width floats each: model->schema.features, or lm_schema_width. */
 typedef struct lm_query {
     const float *x;
-    size_t n;
-    int32_t *classes;
-    double *proba;
-    double *values;
-    double *scores;
-    const float *beyond; /* or NULL: nothing beyond the model's features */
-    int64_t *rows;       /* with distances and k: search */
-    double *distances;
-    size_t k;
+    size_t n, width;
+    bool scaled; /* rows are as the method sees them, lm_model_width wide */
+    enum {
+        LM_ASK_CLASSES = LIMN_ANSWER_CLASSES,
+        LM_ASK_PROBA = LIMN_ANSWER_PROBA,
+        LM_ASK_VALUES = LIMN_ANSWER_VALUES,
+        LM_ASK_SCORES = LIMN_ANSWER_SCORES,
+        LM_ASK_NEIGHBORS, /* out: int64_t, k a row */
+        LM_ASK_TOUCHED    /* out: an lm_touched for each thread, to be added to */
+    } kind;
+    void *out;
+    size_t k;          /* of LM_ASK_NEIGHBORS */
+    double *distances; /* the same: k a row */
 } lm_query;
 
 /* The query must be one that the model's method and task support. */

@@ -1,44 +1,59 @@
 /* predict.c: the query path: check, scale, hand to the method in batches, over threads if asked.
  *
- * All memory is taken when the predictor is made: per thread the scaled rows of one batch and the
+ * All memory is taken when the predictor is made: per thread the prepared rows of one batch and the
  * method's scratch. */
+#include "base/sized.h"
 #include "base/work.h"
 #include "model/model.h"
 
 #include <string.h>
 
-static bool slice_size(const limn_predictor *p, size_t *scaled, size_t *slice) {
+/* One thread's memory. */
+typedef struct layout {
+    float *x; /* LM_BATCH rows as the method sees them, where they are not the caller's own */
+    void *scratch;
+} layout;
+
+static layout lay_out(const limn_model *m, lm_cursor *at) {
+    bool own = m->scaler.kind != LIMN_SCALE_NONE || m->schema.beyond;
+    layout l;
+    l.x = lm_take_cells(at, own ? LM_BATCH : 0, lm_model_width(m), sizeof *l.x);
+    l.scratch = lm_here(at);
+    return l;
+}
+
+static bool slice_size(const limn_predictor *p, size_t *slice) {
     const limn_model *m = p->model;
-    size_t method_bytes;
-    *scaled = 0;
-    if (m->scaler.kind != LIMN_SCALE_NONE || m->beyond) {
-        if (!lm_mul(LM_BATCH * sizeof(float), lm_model_width(m), scaled))
-            return false;
-        *scaled = (*scaled + 63) / 64 * 64;
-    }
-    return m->method->scratch_size(m->body, LM_BATCH, p->neighbors, &method_bytes) &&
-           lm_add(method_bytes, 63, &method_bytes) &&
-           lm_add(*scaled, method_bytes / 64 * 64, slice);
+    lm_cursor at = lm_cursor_at(NULL);
+    (void)lay_out(m, &at);
+    m->method->scratch(m->body, LM_BATCH, p->neighbors, &at);
+    return lm_measured(&at, slice);
+}
+
+void limn_predictor_options_init(limn_predictor_options *options) {
+    LM_SIZED_INIT(options);
+    options->threads = 1;
 }
 
 limn_status limn_predictor_new(limn_context *context, const limn_model *model,
                                const limn_predictor_options *options, limn_predictor **out) {
     *out = NULL;
-    limn_predictor_options defaults;
-    limn_predictor_options_init(&defaults);
-    if (!options)
-        options = &defaults;
+    limn_predictor_options own;
+    limn_predictor_options_init(&own);
+    limn_status status = lm_options_take(context, "predictor_options", options, &own, sizeof own);
+    if (status != LIMN_OK)
+        return status;
     limn_predictor *p = lm_alloc_zero(&context->mem, 1, sizeof *p);
     if (!p)
         return lm_fail_memory(context);
     p->ctx = context;
     p->mem = context->mem;
     p->model = model;
-    p->threads = options->threads > 0 ? options->threads : context->threads;
+    p->threads = own.threads > 0 ? own.threads : context->threads;
     p->threads = p->threads < LM_THREADS_MAX ? p->threads : LM_THREADS_MAX;
-    p->neighbors = options->neighbors;
-    p->vote = options->vote && model->method->vote;
-    limn_status status = limn_predictor_renew(p);
+    p->neighbors = own.neighbors;
+    p->vote = own.vote && model->method->vote;
+    status = limn_predictor_renew(p);
     if (status != LIMN_OK) {
         limn_predictor_free(p);
         return status;
@@ -48,8 +63,8 @@ limn_status limn_predictor_new(limn_context *context, const limn_model *model,
 }
 
 limn_status limn_predictor_renew(limn_predictor *p) {
-    size_t scaled, slice;
-    if (!slice_size(p, &scaled, &slice))
+    size_t slice;
+    if (!slice_size(p, &slice))
         return lm_fail_memory(p->ctx);
     if (!p->memory || slice > p->slice) {
         void *memory = lm_alloc_aligned(&p->mem, (size_t)p->threads, slice);
@@ -59,7 +74,6 @@ limn_status limn_predictor_renew(limn_predictor *p) {
         p->memory = memory;
         p->slice = slice;
     }
-    p->scaled_bytes = scaled;
     p->changes = p->model->changes;
     return LIMN_OK;
 }
@@ -72,42 +86,55 @@ void limn_predictor_free(limn_predictor *predictor) {
     lm_free(&mem, predictor);
 }
 
-/* Rows with the squares beyond behind each; such a model is never scaled. */
-static void append_beyond(const limn_model *m, const float *x, const float *beyond, size_t n,
-                          float *out) {
+/* Rows as the method sees them: the caller's own where they are, else in room. */
+static const float *prepare(const limn_model *m, const lm_query *q, size_t first, size_t n,
+                            float *room) {
+    const float *x = q->x + first * q->width;
     size_t d = m->schema.features;
-    for (size_t i = 0; i < n; i++) {
-        memcpy(out + i * (d + 1), x + i * d, d * sizeof *out);
-        out[i * (d + 1) + d] = beyond ? beyond[i] : 0;
+    if (q->scaled || (m->scaler.kind == LIMN_SCALE_NONE && q->width == lm_model_width(m)))
+        return x;
+    if (m->scaler.kind != LIMN_SCALE_NONE)
+        lm_scaler_apply(&m->scaler, x, n, room);
+    for (size_t i = 0; i < n && m->schema.beyond; i++) { /* such a model is never scaled */
+        memcpy(room + i * (d + 1), x + i * d, d * sizeof *room);
+        room[i * (d + 1) + d] = 0;
     }
+    return room;
 }
 
-/* Rows first .. first+n-1 of the query, n <= LM_BATCH, with one thread's memory. */
+/* Rows first .. first+n-1 of the query, n <= LM_BATCH. */
 static void run_batch(const limn_predictor *p, const lm_query *q, size_t first, size_t n,
-                      unsigned char *memory) {
+                      int thread) {
     const limn_model *m = p->model;
-    const float *x = q->x + first * m->schema.features;
-    void *scratch = memory + p->scaled_bytes;
-    if (m->scaler.kind != LIMN_SCALE_NONE) {
-        lm_scaler_apply(&m->scaler, x, n, (float *)(void *)memory);
-        x = (const float *)(const void *)memory;
-    } else if (m->beyond) {
-        append_beyond(m, x, q->beyond ? q->beyond + first : NULL, n, (float *)(void *)memory);
-        x = (const float *)(const void *)memory;
+    const lm_method *method = m->method;
+    lm_cursor at = lm_cursor_at(p->memory + (size_t)thread * p->slice);
+    layout l = lay_out(m, &at);
+    const float *x = prepare(m, q, first, n, l.x);
+    int32_t *classes = q->out;
+    double *numbers = q->out;
+    int64_t *rows = q->out;
+    lm_touched *touched = q->out;
+    switch (q->kind) {
+    case LM_ASK_CLASSES:
+        (p->vote ? method->vote : method->predict)(m->body, x, n, classes + first, l.scratch);
+        return;
+    case LM_ASK_PROBA:
+        method->proba(m->body, x, n, numbers + first * m->schema.labels.count, l.scratch);
+        return;
+    case LM_ASK_VALUES:
+        method->values(m->body, x, n, numbers + first, l.scratch);
+        return;
+    case LM_ASK_SCORES:
+        method->scores(m->body, x, n, numbers + first * method->score_count(m->body), l.scratch);
+        return;
+    case LM_ASK_NEIGHBORS:
+        method->searching->search(m->body, x, n, q->k, rows + first * q->k,
+                                  q->distances + first * q->k, l.scratch);
+        return;
+    case LM_ASK_TOUCHED:
+        method->touched(m->body, x, n, touched + thread, l.scratch);
+        return;
     }
-    if (q->classes)
-        (p->vote ? m->method->vote : m->method->predict)(m->body, x, n, q->classes + first,
-                                                         scratch);
-    else if (q->proba)
-        m->method->proba(m->body, x, n, q->proba + first * m->schema.labels.count, scratch);
-    else if (q->values)
-        m->method->values(m->body, x, n, q->values + first, scratch);
-    else if (q->scores)
-        m->method->scores(m->body, x, n, q->scores + first * m->method->score_count(m->body),
-                          scratch);
-    else
-        m->method->search(m->body, x, n, q->k, q->rows + first * q->k, q->distances + first * q->k,
-                          scratch);
 }
 
 typedef struct whole_run {
@@ -118,18 +145,25 @@ typedef struct whole_run {
 static void run_nth(void *user, size_t batch, int thread) {
     const whole_run *run = user;
     size_t first = batch * LM_BATCH, left = run->q->n - first;
-    run_batch(run->p, run->q, first, left < LM_BATCH ? left : LM_BATCH,
-              run->p->memory + (size_t)thread * run->p->slice);
+    run_batch(run->p, run->q, first, left < LM_BATCH ? left : LM_BATCH, thread);
 }
 
-limn_status lm_predictor_run(limn_predictor *p, const lm_query *q) {
-    const limn_model *m = p->model;
-    if (p->changes != m->changes)
+static limn_status check(const limn_predictor *p, const lm_query *q) {
+    const lm_schema *schema = &p->model->schema;
+    if (p->changes != p->model->changes)
         return lm_fail(p->ctx, LIMN_E_USAGE,
                        "the model has changed since this predictor was made; renew it first "
                        "(limn_predictor_renew)");
-    limn_status status =
-        lm_check_finite(p->ctx, q->x, q->n, m->schema.features, m->schema.feature_names);
+    if (q->width != schema->features && q->width != lm_schema_width(schema) && !q->scaled)
+        return lm_fail(p->ctx, LIMN_E_USAGE,
+                       "rows of %zu floats, but the model has %zu features; read them with match = "
+                       "the model",
+                       q->width, schema->features);
+    return lm_check_finite(p->ctx, schema, q->x, q->n, q->width);
+}
+
+limn_status lm_predictor_run(limn_predictor *p, const lm_query *q) {
+    limn_status status = check(p, q);
     if (status != LIMN_OK)
         return status;
     size_t batches = q->n / LM_BATCH + (q->n % LM_BATCH != 0);

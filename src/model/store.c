@@ -26,7 +26,7 @@ static limn_status put_model(const limn_model *m, lm_writer *writer) {
     lm_kv_put_int(kv, "rows", (int64_t)m->rows);
     lm_kv_put_int(kv, "seed", (int64_t)m->seed);
     lm_kv_put_text(kv, "written_by", m->written_by);
-    if (m->beyond)
+    if (m->schema.beyond)
         lm_kv_put_int(kv, "beyond", 1);
     return lm_kv_end(kv);
 }
@@ -113,29 +113,6 @@ static limn_status put_schema(limn_context *ctx, const limn_model *m, lm_writer 
     return lm_kv_end(kv);
 }
 
-static limn_status put_scaler(limn_context *ctx, const limn_model *m, lm_writer *writer) {
-    const lm_scaler *s = &m->scaler;
-    double *keep = NULL;
-    lm_kv_out *kv;
-    limn_status status = lm_kv_begin(writer, "scaler", STORE_VERSION, &kv);
-    if (status != LIMN_OK)
-        return status;
-    lm_kv_put_text(kv, "kind", limn_scale_name(s->kind));
-    lm_kv_put_int(kv, "features", (int64_t)s->out);
-    if (s->kind != LIMN_SCALE_NONE) {
-        keep = lm_alloc(&ctx->mem, s->out, sizeof *keep);
-        if (!keep)
-            return lm_fail_memory(ctx);
-        for (size_t j = 0; j < s->out; j++)
-            keep[j] = s->keep[j];
-        lm_kv_put_reals(kv, "keep", keep, s->out);
-        lm_kv_put_reals(kv, "offset", s->offset, s->out);
-        lm_kv_put_reals(kv, "factor", s->factor, s->out);
-    }
-    lm_free(&ctx->mem, keep);
-    return lm_kv_end(kv);
-}
-
 static limn_status collect(limn_context *ctx, const limn_model *model, lm_writer *writer) {
     limn_status status = put_model(model, writer);
     if (status == LIMN_OK)
@@ -143,7 +120,7 @@ static limn_status collect(limn_context *ctx, const limn_model *model, lm_writer
     if (status == LIMN_OK)
         status = put_schema(ctx, model, writer);
     if (status == LIMN_OK)
-        status = put_scaler(ctx, model, writer);
+        status = lm_scaler_save(ctx, &model->scaler, writer);
     if (status == LIMN_OK)
         status = lm_learning_put(model, writer);
     if (status == LIMN_OK)
@@ -151,9 +128,12 @@ static limn_status collect(limn_context *ctx, const limn_model *model, lm_writer
     return status;
 }
 
-static limn_status writer_for(limn_context *ctx, const limn_model *model, lm_writer **out) {
+/* A writer with all sections of the model; with their sizes alone where it only measures. */
+static limn_status writer_for(limn_context *ctx, const limn_model *model, bool measuring,
+                              lm_writer **out) {
     lm_writer *writer;
-    limn_status status = lm_writer_new(ctx, &writer);
+    limn_status status =
+        measuring ? lm_writer_new_measuring(ctx, &writer) : lm_writer_new(ctx, &writer);
     if (status != LIMN_OK)
         return status;
     status = collect(ctx, model, writer);
@@ -167,7 +147,7 @@ static limn_status writer_for(limn_context *ctx, const limn_model *model, lm_wri
 
 limn_status lm_model_measure(limn_context *ctx, const limn_model *model, size_t *bytes) {
     lm_writer *writer;
-    limn_status status = writer_for(ctx, model, &writer);
+    limn_status status = writer_for(ctx, model, true, &writer);
     if (status != LIMN_OK)
         return status;
     *bytes = lm_writer_size(writer);
@@ -177,7 +157,7 @@ limn_status lm_model_measure(limn_context *ctx, const limn_model *model, size_t 
 
 limn_status lm_model_save(limn_context *ctx, const limn_model *model, const char *path) {
     lm_writer *writer;
-    limn_status status = writer_for(ctx, model, &writer);
+    limn_status status = writer_for(ctx, model, false, &writer);
     if (status != LIMN_OK)
         return status;
     status = lm_writer_save(writer, path);
@@ -188,7 +168,7 @@ limn_status lm_model_save(limn_context *ctx, const limn_model *model, const char
 limn_status lm_model_bytes(limn_context *ctx, const limn_model *model, unsigned char **bytes,
                            size_t *size) {
     lm_writer *writer;
-    limn_status status = writer_for(ctx, model, &writer);
+    limn_status status = writer_for(ctx, model, false, &writer);
     if (status != LIMN_OK)
         return status;
     status = lm_writer_bytes(writer, bytes, size);
@@ -239,7 +219,7 @@ static limn_status get_model(limn_context *ctx, const lm_file *file, limn_model 
                        "%s: its method '%.40s' is unknown to limn %s; use the version that wrote "
                        "it (%.20s)",
                        lm_file_name(file), name, limn_version(), version);
-    if (!(method->info.capabilities & lm_task_capability(task)))
+    if (!(lm_method_capabilities(method) & lm_task_capability(task)))
         return lm_file_bad(ctx, file, "%s cannot %s", name, limn_task_name(task));
     status = lm_model_new(ctx, method, out);
     if (status != LIMN_OK)
@@ -247,7 +227,7 @@ static limn_status get_model(limn_context *ctx, const lm_file *file, limn_model 
     (*out)->schema.task = task;
     (*out)->rows = (uint64_t)rows;
     (*out)->seed = (uint64_t)seed;
-    (*out)->beyond = (*out)->schema.beyond = beyond;
+    (*out)->schema.beyond = beyond;
     (*out)->written_by = lm_strdup(&ctx->mem, version);
     return (*out)->written_by ? LIMN_OK : lm_fail_memory(ctx);
 }
@@ -430,59 +410,11 @@ static limn_status get_schema(limn_context *ctx, const lm_file *file, lm_schema 
     return status == LIMN_OK ? get_labels(&kv, schema) : status;
 }
 
-static limn_status get_scaling(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
-    limn_status status;
-    /* Three lists of that many doubles must be there before memory for them is taken. */
-    if (s->out > kv->section.size / (3 * sizeof(double)))
-        return lm_file_bad(ctx, kv->file, "the scaling of %zu features is cut", s->out);
-    double *keep = lm_alloc(&ctx->mem, s->out, sizeof *keep);
-    s->keep = lm_alloc(&ctx->mem, s->out, sizeof *s->keep);
-    s->offset = lm_alloc(&ctx->mem, s->out, sizeof *s->offset);
-    s->factor = lm_alloc(&ctx->mem, s->out, sizeof *s->factor);
-    if (!keep || !s->keep || !s->offset || !s->factor)
-        status = lm_fail_memory(ctx);
-    else
-        status = lm_kv_reals(kv, "keep", s->out, keep);
-    if (status == LIMN_OK)
-        status = lm_kv_reals(kv, "offset", s->out, s->offset);
-    if (status == LIMN_OK)
-        status = lm_kv_reals(kv, "factor", s->out, s->factor);
-    for (size_t j = 0; j < s->out && status == LIMN_OK; j++) {
-        bool ascending = j == 0 || keep[j] > keep[j - 1];
-        if (!(keep[j] >= 0 && keep[j] < (double)s->in && keep[j] == floor(keep[j]) && ascending))
-            status = lm_file_bad(ctx, kv->file, "scaled feature %zu does not exist", j + 1);
-        else
-            s->keep[j] = (uint32_t)keep[j];
-    }
-    lm_free(&ctx->mem, keep);
-    return status;
-}
-
 static limn_status get_scaler(limn_context *ctx, const lm_file *file, limn_model *model) {
-    static const limn_scale kinds[] = {LIMN_SCALE_NONE, LIMN_SCALE_MINMAX, LIMN_SCALE_ZSCORE};
-    lm_scaler *s = &model->scaler;
-    lm_kv kv;
-    const char *name = "";
-    int64_t out = 0;
-    size_t kind = 0;
-    limn_status status = lm_kv_open(ctx, file, "scaler", STORE_VERSION, &kv);
-    if (status == LIMN_OK)
-        status = lm_kv_text(&kv, "kind", &name);
-    if (status == LIMN_OK)
-        status = lm_kv_int(&kv, "features", 1, (int64_t)model->schema.features, &out);
-    if (status != LIMN_OK)
-        return status;
-    while (kind < LM_COUNT(kinds) && strcmp(limn_scale_name(kinds[kind]), name) != 0)
-        kind++;
-    s->in = model->schema.features;
-    s->out = (size_t)out;
-    if (kind == LM_COUNT(kinds) || (kinds[kind] == LIMN_SCALE_NONE && s->in != s->out))
-        return lm_file_bad(ctx, file, "the scaling '%.40s' of %zu features is not possible", name,
-                           s->out);
-    s->kind = kinds[kind];
-    if (model->beyond && s->kind != LIMN_SCALE_NONE)
-        return lm_file_bad(ctx, file, "an imported model cannot be scaled");
-    return s->kind == LIMN_SCALE_NONE ? LIMN_OK : get_scaling(ctx, &kv, s);
+    limn_status status = lm_scaler_load(ctx, file, model->schema.features, &model->scaler);
+    if (status == LIMN_OK && model->schema.beyond && model->scaler.kind != LIMN_SCALE_NONE)
+        status = lm_file_bad(ctx, file, "an imported model cannot be scaled");
+    return status;
 }
 
 static limn_status get_body(limn_context *ctx, const lm_file *file, limn_model *model) {
@@ -490,7 +422,7 @@ static limn_status get_body(limn_context *ctx, const lm_file *file, limn_model *
                       .d = lm_model_width(model),
                       .classes = model->schema.labels.count,
                       .rows = model->rows,
-                      .beyond = model->beyond};
+                      .beyond = model->schema.beyond};
     return model->method->load(ctx, file, &shape, &model->params, &model->body);
 }
 

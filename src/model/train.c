@@ -1,5 +1,6 @@
 /* train.c: training a method on data, and the life of a model. */
 #include "model/model.h"
+#include "model/teach.h"
 #include "model/weights.h"
 #include "num/linalg.h"
 
@@ -69,7 +70,7 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
     const limn_method_info *info = &(*method)->info;
     if (!limn_task_name(task))
         return lm_fail(ctx, LIMN_E_USAGE, "there is no task number %d", (int)task);
-    if (!(info->capabilities & lm_task_capability(task)))
+    if (!(lm_method_capabilities(*method) & lm_task_capability(task)))
         return lm_fail(ctx, LIMN_E_USAGE,
                        "%s cannot do the task %s; see 'limn methods' for those that can",
                        info->name, limn_task_name(task));
@@ -77,7 +78,8 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
     limn_status status = LIMN_OK;
     for (size_t i = 0; i < options->param_count && status == LIMN_OK; i++)
         status = lm_params_set(ctx, params, options->params[i]);
-    return status;
+    bool taught;
+    return status == LIMN_OK ? lm_teaching_check(ctx, *method, options, &taught) : status;
 }
 
 static limn_status check_data(limn_context *ctx, const limn_data *data) {
@@ -93,41 +95,77 @@ static limn_status check_data(limn_context *ctx, const limn_data *data) {
     for (size_t i = 0; data->target && i < data->n; i++)
         if (!isfinite(data->target[i]))
             return lm_fail(ctx, LIMN_E_DATA, "row %zu: the target is not a finite number", i + 1);
-    return lm_check_finite(ctx, data->x, data->n, data->schema.features,
-                           data->schema.feature_names);
+    return lm_check_finite(ctx, &data->schema, data->x, data->n, lm_schema_width(&data->schema));
 }
 
-/* What the method sees: data itself when nothing is scaled, else a scaled copy. */
+/* Rows without what lies beyond their features. */
+static void narrow(const limn_data *data, float *out) {
+    size_t d = data->schema.features, width = lm_schema_width(&data->schema);
+    for (size_t i = 0; i < data->n; i++)
+        memcpy(out + i * d, data->x + i * width, d * sizeof *out);
+}
+
+/* What the method sees: data itself where nothing has to be done, else a copy. */
 static limn_status scale_rows(limn_context *ctx, const limn_model *model, const limn_data *data,
                               const float **x, float **owned) {
+    const lm_scaler *scaler = &model->scaler;
+    float *narrowed = NULL;
+    limn_status status = LIMN_OK;
     *owned = NULL;
     *x = data->x;
-    if (model->scaler.kind == LIMN_SCALE_NONE)
+    if (data->schema.beyond) {
+        *x = narrowed = lm_alloc(&ctx->mem, data->n, scaler->in * sizeof *narrowed);
+        if (!narrowed)
+            return lm_fail_memory(ctx);
+        narrow(data, narrowed);
+    }
+    if (scaler->kind == LIMN_SCALE_NONE) {
+        *owned = narrowed;
         return LIMN_OK;
+    }
     size_t count;
-    if (!lm_mul(data->n, model->scaler.out, &count) ||
-        !(*owned = lm_alloc(&ctx->mem, count, sizeof **owned)))
-        return lm_fail_memory(ctx);
-    lm_scaler_apply(&model->scaler, data->x, data->n, *owned);
+    if (lm_mul(data->n, scaler->out, &count) &&
+        (*owned = lm_alloc(&ctx->mem, count, sizeof **owned)))
+        lm_scaler_apply(scaler, *x, data->n, *owned);
+    else
+        status = lm_fail_memory(ctx);
+    lm_free(&ctx->mem, narrowed);
     *x = *owned;
-    return LIMN_OK;
+    return status;
 }
 
 size_t lm_model_width(const limn_model *model) {
-    return model->scaler.out + model->beyond;
+    return model->scaler.out + model->schema.beyond;
 }
 
-static limn_status train_body(limn_context *ctx, limn_model *model, const limn_data *data) {
+unsigned lm_model_capabilities(const limn_model *model) {
+    unsigned can = lm_method_capabilities(model->method);
+    if (model->method->lacks)
+        can &= ~model->method->lacks(model->body);
+    if (model->schema.task != LIMN_CLASSIFY)
+        can &= ~(unsigned)(LIMN_CAN_CLASSIFY | LIMN_CAN_PROBA);
+    if (model->schema.task != LIMN_REGRESS)
+        can &= ~(unsigned)LIMN_CAN_REGRESS;
+    if (model->schema.task != LIMN_OUTLIER)
+        can &= ~(unsigned)LIMN_CAN_OUTLIER;
+    if (model->schema.task != LIMN_DENSITY)
+        can &= ~(unsigned)LIMN_CAN_DENSITY;
+    return can & ~(unsigned)LIMN_CAN_BE_TAUGHT; /* it has been */
+}
+
+static limn_status train_body(limn_context *ctx, limn_model *model, const limn_data *data,
+                              const lm_teacher *teacher) {
     float *owned = NULL;
     double *weight = NULL, *of_class = NULL;
-    bool weighs = model->method->info.capabilities & LIMN_CAN_WEIGHT;
+    bool weighs = model->method->can & LIMN_CAN_WEIGHT;
     lm_train_set set = {.task = data->schema.task,
                         .n = data->n,
                         .d = model->scaler.out,
                         .classes =
-                            data->schema.task == LIMN_CLASSIFY ? data->schema.labels.count : 0,
+                            data->schema.task == LIMN_CLASSIFY ? model->schema.labels.count : 0,
                         .label = data->schema.task == LIMN_CLASSIFY ? data->label : NULL,
-                        .target = data->target};
+                        .target = data->target,
+                        .teacher = teacher};
     limn_status status = lm_weights_of_classes(ctx, data, &model->params, &of_class);
     if (status == LIMN_OK && weighs)
         status = lm_weights_make(ctx, data, of_class, &weight);
@@ -154,50 +192,66 @@ static limn_status name_sides(limn_context *ctx, lm_labels *labels) {
     return status == LIMN_OK ? lm_labels_add(ctx, labels, "1", 1, &id) : status;
 }
 
-static limn_status prepare(limn_context *ctx, limn_model *model, const limn_data *data,
-                           const limn_train_options *options) {
-    limn_status status = check_data(ctx, data);
-    if (status == LIMN_OK)
-        status = lm_schema_copy(ctx, &data->schema, &model->schema);
-    if (status == LIMN_OK && data->schema.task == LIMN_OUTLIER)
-        status = name_sides(ctx, &model->schema.labels);
-    if (status != LIMN_OK)
-        return status;
+static limn_status prepare_scaler(limn_context *ctx, limn_model *model, const limn_data *data,
+                                  const limn_train_options *options) {
     const lm_method *method = model->method;
     limn_scale scale = options->scale;
     if (scale == LIMN_SCALE_AUTO)
         scale = method->scaling ? method->scaling(&model->params) : method->info.default_scale;
-    bool online = method->info.capabilities & LIMN_CAN_LEARN;
-    return lm_scaler_fit(ctx, scale, online, data->x, data->n, data->schema.features,
-                         &model->scaler);
+    return lm_scaler_fit(ctx, scale, method->online != NULL, data->x, data->n,
+                         data->schema.features, &model->scaler);
+}
+
+/* teacher: the model whose columns, labels and scaling are taken over, or NULL. */
+static limn_status prepare(limn_context *ctx, limn_model *model, const limn_data *data,
+                           const limn_train_options *options, const limn_model *teacher) {
+    limn_status status = check_data(ctx, data);
+    if (status == LIMN_OK)
+        status = lm_schema_copy(ctx, teacher ? &teacher->schema : &data->schema, &model->schema);
+    if (status == LIMN_OK && data->schema.task == LIMN_OUTLIER)
+        status = name_sides(ctx, &model->schema.labels);
+    model->schema.beyond = false;
+    if (status != LIMN_OK)
+        return status;
+    return teacher ? lm_scaler_copy(ctx, &teacher->scaler, &model->scaler)
+                   : prepare_scaler(ctx, model, data, options);
 }
 
 static limn_status check_weights(limn_context *ctx, const limn_data *data,
-                                 const limn_method_info *info) {
+                                 const lm_method *method) {
     limn_task task = data->schema.task;
     if (!data->weight)
         return LIMN_OK;
-    if (!(info->capabilities & LIMN_CAN_WEIGHT))
+    if (!(method->can & LIMN_CAN_WEIGHT))
         return lm_fail(ctx, LIMN_E_USAGE,
                        "%s cannot use sample weights; see 'limn methods' for those that can",
-                       info->name);
+                       method->info.name);
     if (task != LIMN_CLASSIFY && task != LIMN_REGRESS)
         return lm_fail(ctx, LIMN_E_USAGE, "sample weights mean nothing to the task %s",
                        limn_task_name(task));
     return LIMN_OK;
 }
 
-/* Everything behind the plan. data has no row of weight 0. */
+/* Everything after the plan. data has no row of weight 0. */
 static limn_status train_model(limn_context *ctx, const limn_data *data,
                                const limn_train_options *options, limn_model *model) {
+    lm_teaching teaching = {.rows = NULL};
+    bool taught = false;
     model->rows = data->n;
     model->seed = ctx->seed;
     model->written_by = lm_strdup(&model->mem, limn_version());
     limn_status status = model->written_by ? LIMN_OK : lm_fail_memory(ctx);
     if (status == LIMN_OK)
-        status = prepare(ctx, model, data, options);
+        status = lm_teaching_check(ctx, model->method, options, &taught);
+    if (status == LIMN_OK && taught)
+        status = lm_teaching_begin(ctx, data, options, &teaching);
     if (status == LIMN_OK)
-        status = train_body(ctx, model, data);
+        status = prepare(ctx, model, data, options, teaching.model);
+    if (status == LIMN_OK && taught)
+        status = lm_teaching_make(ctx, data, &model->scaler, &teaching);
+    if (status == LIMN_OK)
+        status = train_body(ctx, model, data, taught ? &teaching.teacher : NULL);
+    lm_teaching_free(&teaching);
     return status == LIMN_OK ? lm_model_measure(ctx, model, &model->bytes) : status;
 }
 
@@ -210,7 +264,7 @@ limn_status lm_model_train(limn_context *ctx, const limn_data *data,
     limn_data *part = NULL;
     limn_status status = lm_model_plan(ctx, options, data->schema.task, &method, &params);
     if (status == LIMN_OK)
-        status = check_weights(ctx, data, &method->info);
+        status = check_weights(ctx, data, method);
     if (status == LIMN_OK)
         status = lm_weights_drop_zero(ctx, data, &part);
     if (status == LIMN_OK)

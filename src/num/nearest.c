@@ -71,49 +71,40 @@ void lm_nearest_prepare(lm_nearest_set *set) {
 
 /* ---- scratch ---- */
 
-static bool candidate_capacity(size_t k, size_t *capacity) {
-    return lm_mul(k, 2, capacity) && lm_add(*capacity, 32, capacity);
+static size_t candidate_capacity(size_t k) {
+    return k < SIZE_MAX / 4 ? 2 * k + 32 : SIZE_MAX;
 }
 
 /* The candidates of all queries at once. */
-static bool group_candidates(size_t rows, size_t capacity, size_t *count) {
-    size_t most = capacity > MOST_CANDIDATES ? capacity : MOST_CANDIDATES;
-    if (!lm_mul(rows, capacity, count))
-        return false;
-    *count = *count < most ? *count : most;
-    return true;
+static size_t group_candidates(size_t rows, size_t capacity) {
+    size_t most = capacity > MOST_CANDIDATES ? capacity : MOST_CANDIDATES, count;
+    if (!lm_mul(rows, capacity, &count))
+        return SIZE_MAX;
+    return count < most ? count : most;
 }
 
-/* Places everything behind base (which may be NULL: then only the size counts). Each part grows
- * with rows and with k, so that scratch for the largest k and the most rows serves all others. */
-static bool place(size_t rows, size_t k, unsigned char *base, layout *out, size_t *bytes) {
-    size_t offset = 0, at[5], capacity, items, values = SINGLE_PANELS * LM_PANEL, index = values;
+/* Each part grows with rows and with k, so that scratch for the largest k and the most rows serves
+ * all others. */
+static layout lay_out(size_t rows, size_t k, lm_cursor *at) {
+    size_t values = SINGLE_PANELS * LM_PANEL, index = values;
+    layout l = {.capacity = candidate_capacity(k)};
     if (rows >= BATCH_FROM) {
-        if (!lm_mul(rows, LM_PANEL, &values))
-            return false;
+        values = rows < SIZE_MAX / LM_PANEL ? rows * LM_PANEL : SIZE_MAX;
         values = values > BATCH_FLOATS ? values : BATCH_FLOATS;
         index = BATCH_FLOATS / BATCH_FROM; /* one query's part of a block */
     }
-    if (!candidate_capacity(k, &capacity) || !group_candidates(rows, capacity, &items) ||
-        !lm_lay_out(&offset, rows, sizeof(search), &at[0]) ||
-        !lm_lay_out(&offset, rows, sizeof(lm_nearest_found), &at[1]) ||
-        !lm_lay_out(&offset, items, sizeof(lm_ranked), &at[2]) ||
-        !lm_lay_out(&offset, values, sizeof(float), &at[3]) ||
-        !lm_lay_out(&offset, index, sizeof(uint32_t), &at[4]))
-        return false;
-    *bytes = offset;
-    if (base)
-        *out = (layout){.searches = (void *)(base + at[0]),
-                        .found = (void *)(base + at[1]),
-                        .items = (void *)(base + at[2]),
-                        .values = (void *)(base + at[3]),
-                        .index = (void *)(base + at[4]),
-                        .capacity = capacity};
-    return true;
+    l.searches = lm_take(at, rows, sizeof *l.searches);
+    l.found = lm_take(at, rows, sizeof *l.found);
+    l.items = lm_take(at, group_candidates(rows, l.capacity), sizeof *l.items);
+    l.values = lm_take(at, values, sizeof *l.values);
+    l.index = lm_take(at, index, sizeof *l.index);
+    return l;
 }
 
 bool lm_nearest_scratch(size_t rows, size_t k, size_t *bytes) {
-    return place(rows, k, NULL, NULL, bytes);
+    lm_cursor at = lm_cursor_at(NULL);
+    (void)lay_out(rows, k, &at);
+    return lm_measured(&at, bytes);
 }
 
 /* ---- exact keys ---- */
@@ -378,13 +369,12 @@ static lm_nearest_found found_by(const search *s) {
 
 size_t lm_nearest_many(const lm_nearest_set *set, const float *x, size_t n, size_t k, void *scratch,
                        const lm_nearest_found **found) {
-    size_t bytes, capacity;
-    layout l;
+    lm_cursor at = lm_cursor_at(scratch);
     k = clip(set, k);
-    candidate_capacity(k, &capacity);
+    size_t capacity = candidate_capacity(k);
     size_t group = capacity < MOST_CANDIDATES ? MOST_CANDIDATES / capacity : 1;
     n = n < group ? n : group;
-    place(n, k, scratch, &l, &bytes);
+    layout l = lay_out(n, k, &at);
     bool batch = n >= BATCH_FROM;
     for (size_t q = 0; q < n; q++)
         search_begin(&l.searches[q], set, x + q * set->pack.d, k, batch, l.items + q * capacity,
@@ -402,10 +392,9 @@ size_t lm_nearest_many(const lm_nearest_set *set, const float *x, size_t n, size
 
 lm_nearest_found lm_nearest_one(const lm_nearest_set *set, const float *x, size_t k, size_t exclude,
                                 void *scratch) {
-    size_t bytes;
-    layout l;
+    lm_cursor at = lm_cursor_at(scratch);
     k = clip(set, k);
-    place(1, k, scratch, &l, &bytes);
+    layout l = lay_out(1, k, &at);
     search_begin(l.searches, set, x, k, false, l.items, l.capacity);
     l.searches->exclude = exclude;
     if (k)

@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "base/heap.h"
+#include "base/scratch.h"
 #include "num/pack.h"
 
 typedef enum lm_nearest_metric {

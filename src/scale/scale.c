@@ -1,4 +1,4 @@
-/* scale.c: per-feature scaling.
+/* scale.c: fitting and applying.
  *
  * Statistics are taken in double, where neither sums nor squares of float32 values can overflow.
  * zscore takes two passes; the second corrects the mean by what the first one rounded away. A
@@ -9,6 +9,13 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+const char *limn_scale_name(limn_scale scale) {
+    static const char *const names[] = {"auto", "none", "minmax", "zscore"};
+    return (size_t)scale < LM_COUNT(names) ? names[scale] : NULL;
+}
+
+/* ---- fitting ---- */
 
 typedef struct statistics {
     double *low, *high, *mean, *sd; /* one block */
@@ -70,6 +77,14 @@ static void choose(lm_scaler *scaler, const statistics *s, bool keep_constant) {
     }
 }
 
+/* Memory for count features. */
+static bool take(const limn_allocator *mem, size_t count, lm_scaler *scaler) {
+    scaler->keep = lm_alloc(mem, count, sizeof *scaler->keep);
+    scaler->offset = lm_alloc(mem, count, sizeof *scaler->offset);
+    scaler->factor = lm_alloc(mem, count, sizeof *scaler->factor);
+    return scaler->keep && scaler->offset && scaler->factor;
+}
+
 limn_status lm_scaler_fit(limn_context *ctx, limn_scale kind, bool keep_constant, const float *x,
                           size_t n, size_t d, lm_scaler *scaler) {
     *scaler = (lm_scaler){.kind = LIMN_SCALE_NONE, .in = d, .out = d};
@@ -82,10 +97,7 @@ limn_status lm_scaler_fit(limn_context *ctx, limn_scale kind, bool keep_constant
     size_t count;
     double *block = lm_mul(d, 5, &count) ? lm_alloc_zero(&ctx->mem, count, sizeof *block) : NULL;
     scaler->kind = kind;
-    scaler->keep = lm_alloc(&ctx->mem, d, sizeof *scaler->keep);
-    scaler->offset = lm_alloc(&ctx->mem, d, sizeof *scaler->offset);
-    scaler->factor = lm_alloc(&ctx->mem, d, sizeof *scaler->factor);
-    if (!block || !scaler->keep || !scaler->offset || !scaler->factor) {
+    if (!take(&ctx->mem, d, scaler) || !block) {
         lm_free(&ctx->mem, block);
         lm_scaler_free(&ctx->mem, scaler);
         return lm_fail_memory(ctx);
@@ -99,12 +111,28 @@ limn_status lm_scaler_fit(limn_context *ctx, limn_scale kind, bool keep_constant
     return LIMN_OK;
 }
 
+limn_status lm_scaler_copy(limn_context *ctx, const lm_scaler *from, lm_scaler *to) {
+    *to = (lm_scaler){.kind = from->kind, .in = from->in, .out = from->out};
+    if (from->kind == LIMN_SCALE_NONE)
+        return LIMN_OK;
+    if (!take(&ctx->mem, from->out, to)) {
+        lm_scaler_free(&ctx->mem, to);
+        return lm_fail_memory(ctx);
+    }
+    memcpy(to->keep, from->keep, from->out * sizeof *to->keep);
+    memcpy(to->offset, from->offset, from->out * sizeof *to->offset);
+    memcpy(to->factor, from->factor, from->out * sizeof *to->factor);
+    return LIMN_OK;
+}
+
 void lm_scaler_free(const limn_allocator *mem, lm_scaler *scaler) {
     lm_free(mem, scaler->keep);
     lm_free(mem, scaler->offset);
     lm_free(mem, scaler->factor);
     *scaler = (lm_scaler){.kind = LIMN_SCALE_NONE};
 }
+
+/* ---- applying ---- */
 
 /* A query far outside the training range stays finite. */
 static inline float clamp(double value) {
@@ -130,5 +158,21 @@ void lm_scaler_apply(const lm_scaler *scaler, const float *x, size_t n, float *s
         else
             for (size_t j = 0; j < out; j++)
                 to[j] = clamp((from[scaler->keep[j]] - offset[j]) * factor[j]);
+    }
+}
+
+void lm_scaler_undo(const lm_scaler *scaler, const float *scaled, size_t n, const float *usual,
+                    float *x) {
+    size_t in = scaler->in, out = scaler->out;
+    if (scaler->kind == LIMN_SCALE_NONE) {
+        lm_scaler_apply(scaler, scaled, n, x);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        float *to = x + i * in;
+        memcpy(to, usual, in * sizeof *to);
+        for (size_t j = 0; j < out; j++)
+            to[scaler->keep[j]] =
+                clamp((double)scaled[i * out + j] / scaler->factor[j] + scaler->offset[j]);
     }
 }

@@ -1,4 +1,5 @@
-/* scale.h: per-feature scaling that travels with a model.
+/* scale.h: scaling of features, which travels with a model. Every kind has the same interface: fit,
+ * apply, save, load.
  *
  *   scaled[j] = (float)((x[keep[j]] - offset[j]) * factor[j])      computed in double, kept finite
  *
@@ -8,7 +9,7 @@
 #ifndef LIMN_SCALE_SCALE_H
 #define LIMN_SCALE_SCALE_H
 
-#include "base/base.h"
+#include "container/container.h"
 
 typedef struct lm_scaler {
     limn_scale kind; /* never LIMN_SCALE_AUTO */
@@ -19,8 +20,18 @@ typedef struct lm_scaler {
 
 limn_status lm_scaler_fit(limn_context *ctx, limn_scale kind, bool keep_constant, const float *x,
                           size_t n, size_t d, lm_scaler *scaler);
+limn_status lm_scaler_copy(limn_context *ctx, const lm_scaler *from, lm_scaler *to);
 void lm_scaler_free(const limn_allocator *mem, lm_scaler *scaler);
 /* x: n x in; scaled: n x out. LIMN_SCALE_NONE copies. */
 void lm_scaler_apply(const lm_scaler *scaler, const float *x, size_t n, float *scaled);
+/* Back again, but for rounding: x: n x in; features that were dropped are those of the row `usual`.
+ */
+void lm_scaler_undo(const lm_scaler *scaler, const float *scaled, size_t n, const float *usual,
+                    float *x);
+
+/* The section "scaler" of a model file. Loading proves that it fits rows of `features`. */
+limn_status lm_scaler_save(limn_context *ctx, const lm_scaler *scaler, lm_writer *writer);
+limn_status lm_scaler_load(limn_context *ctx, const lm_file *file, size_t features,
+                           lm_scaler *scaler);
 
 #endif

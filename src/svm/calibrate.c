@@ -138,7 +138,7 @@ static limn_status evaluate(limn_context *ctx, const lm_svm_problem *problem,
     float *x = fits ? lm_alloc(&ctx->mem, cells, sizeof *x) : NULL;
     for (size_t r = 0; r <= p->n && scratch && x; r++) {
         if (held == EVALUATED || (r == p->n && held)) {
-            lm_machine_values(machine, x, d, NULL, held, f, scratch);
+            lm_machine_values(machine, x, d, held, f, scratch);
             while (held--)
                 p->f[place[held]] = f[held];
             held = 0;

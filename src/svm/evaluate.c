@@ -15,12 +15,13 @@ enum {
 
 /* Where everything of a tile lies in the scratch. */
 typedef struct tile {
-    size_t queries;    /* at once */
-    size_t x_stride;   /* of the centred queries */
+    size_t queries; /* at once */
+    const float *x; /* the queries: the caller's own, or centred ones */
+    size_t x_stride;
     size_t run_panels; /* whose kernel values are held at once */
     size_t k_stride;   /* of the kernel values of two queries */
     size_t sums;       /* a query */
-    float *x, *kernel, *part, *start;
+    float *centred, *kernel, *part, *start;
     float *sum;
     /* The same in double for narrow machines, whose segments are many and their sums large: in
      * float the ends would be lost. */
@@ -33,68 +34,53 @@ static size_t round16(size_t n) {
     return (n + LM_PANEL - 1) / LM_PANEL * LM_PANEL;
 }
 
-/* Lays the tile out for up to n queries; false on overflow. */
-static bool place(const lm_machine *m, size_t n, void *scratch, tile *t, size_t *bytes) {
-    size_t sizes[7], at = 0, starts[7];
+/* For up to n queries. */
+static tile lay_out(const lm_machine *m, size_t n, lm_cursor *at) {
     bool linear = m->svm->kernel.type == LM_LINEAR;
-    t->sums = round16(linear || !m->rows ? 1 : m->groups * m->rows);
-    size_t most = TILE_SUMS / t->sums;
-    t->queries = n < TILE ? n : TILE;
-    t->queries = t->queries > most ? most ? most : 1 : t->queries;
-    t->x_stride = round16(m->svm->d);
-    t->run_panels = t->queries == 1 ? ONE_RUN_PANELS : LM_MACHINE_SEGMENT;
-    if (linear || t->run_panels > m->pack.panels)
-        t->run_panels = m->pack.panels;
+    tile t = {.sums = round16(linear || !m->rows ? 1 : m->groups * m->rows)};
+    size_t most = TILE_SUMS / t.sums;
+    t.queries = n < TILE ? n : TILE;
+    t.queries = t.queries > most ? most ? most : 1 : t.queries;
+    t.run_panels = t.queries == 1 ? ONE_RUN_PANELS : LM_MACHINE_SEGMENT;
+    if (linear || t.run_panels > m->pack.panels)
+        t.run_panels = m->pack.panels;
     /* One panel more, so that the queries' values do not fall on the same lines of the cache. */
-    t->k_stride = (t->run_panels + 1) * LM_PANEL;
-    if (!lm_mul(t->queries, t->x_stride, &sizes[0]) ||
-        !lm_mul(t->queries, t->k_stride, &sizes[1]) ||
-        !lm_mul(2 * t->queries, t->sums, &sizes[2])) /* doubles */
-        return false;
-    sizes[3] = round16(t->queries * m->rows);
-    sizes[4] = sizes[5] = round16(t->queries);
-    sizes[6] = t->x_stride;
-    for (int i = 0; i < 7; i++) {
-        starts[i] = at;
-        if (!lm_add(at, sizes[i], &at))
-            return false;
-    }
-    float *base = scratch;
-    if (base) {
-        t->x = base + starts[0];
-        t->kernel = base + starts[1];
-        t->sum = base + starts[2];
-        t->narrow_sum = (double *)(void *)(base + starts[2]);
-        t->part = base + starts[3];
-        t->start = base + starts[4];
-        t->rest = base + starts[5];
-        t->scaled = base + starts[6];
-    }
-    return lm_mul(at, sizeof *base, bytes);
+    t.k_stride = (t.run_panels + 1) * LM_PANEL;
+    t.centred = lm_take_cells(at, m->centre ? t.queries : 0, round16(m->svm->d), sizeof *t.centred);
+    t.kernel = lm_take_cells(at, t.queries, t.k_stride, sizeof *t.kernel);
+    t.narrow_sum = lm_take_cells(at, t.queries, t.sums, sizeof *t.narrow_sum);
+    t.sum = (float *)(void *)t.narrow_sum;
+    t.part = lm_take_cells(at, t.queries, m->rows, sizeof *t.part);
+    t.start = lm_take(at, t.queries, sizeof *t.start);
+    t.rest = lm_take(at, t.queries, sizeof *t.rest);
+    t.scaled = lm_take(at, m->svm->d, sizeof *t.scaled);
+    return t;
 }
 
 bool lm_machine_scratch(const lm_machine *m, size_t n, size_t *bytes) {
-    tile many, one;
-    size_t a, b;
-    if (!place(m, n, NULL, &many, &a) || !place(m, 1, NULL, &one, &b))
-        return false;
-    *bytes = a > b ? a : b;
-    return true;
+    lm_cursor many = lm_cursor_at(NULL), one = lm_cursor_at(NULL);
+    (void)lay_out(m, n, &many);
+    (void)lay_out(m, 1, &one);
+    return lm_measured(many.used > one.used ? &many : &one, bytes);
 }
 
-/* Copies the queries, counted from the centre, and the part of the exponent that is theirs. */
-static void take_queries(const lm_machine *m, const float *x, size_t x_stride, const float *beyond,
-                         size_t n, tile *t) {
+/* The queries, counted from the centre where there is one, and the part of the exponent that is
+ * theirs. */
+static void take_queries(const lm_machine *m, const float *x, size_t x_stride, size_t n, tile *t) {
     size_t d = m->svm->d;
+    bool beyond = x_stride > d;
+    t->x = m->centre ? t->centred : x;
+    t->x_stride = m->centre ? round16(d) : x_stride;
+    for (size_t q = 0; q < n && m->centre; q++)
+        for (size_t j = 0; j < d; j++)
+            t->centred[q * t->x_stride + j] = x[q * x_stride + j] - m->centre[j];
     for (size_t q = 0; q < n; q++) {
-        double norm = beyond ? (double)beyond[q] : 0;
-        float *row = t->x + q * t->x_stride;
-        for (size_t j = 0; j < d; j++) {
-            row[j] = m->centre ? x[q * x_stride + j] - m->centre[j] : x[q * x_stride + j];
+        const float *row = t->x + q * t->x_stride;
+        t->rest[q] = beyond ? x[q * x_stride + d] : 0;
+        double norm = (double)t->rest[q];
+        for (size_t j = 0; j < d && m->svm->kernel.type == LM_RBF; j++)
             norm += (double)row[j] * (double)row[j];
-        }
         t->start[q] = (float)fmax(-m->svm->kernel.gamma * LM_LOG2_E * norm, -1e30);
-        t->rest[q] = beyond ? beyond[q] : 0;
     }
 }
 
@@ -225,15 +211,14 @@ static void linear_values(const lm_machine *m, size_t n, tile *t, double *f) {
             f[q * m->functions + p] = (double)t->kernel[q * stride + p] - m->svm->rho[p];
 }
 
-void lm_machine_values(const lm_machine *m, const float *x, size_t x_stride, const float *beyond,
-                       size_t n, double *f, void *scratch) {
-    tile t;
-    size_t bytes;
-    place(m, n, scratch, &t, &bytes);
+void lm_machine_values(const lm_machine *m, const float *x, size_t x_stride, size_t n, double *f,
+                       void *scratch) {
+    lm_cursor at = lm_cursor_at(scratch);
+    tile t = lay_out(m, n, &at);
     for (size_t done = 0; done < n; done += t.queries) {
         size_t count = n - done < t.queries ? n - done : t.queries;
         double *out = f + done * m->functions;
-        take_queries(m, x + done * x_stride, x_stride, beyond ? beyond + done : NULL, count, &t);
+        take_queries(m, x + done * x_stride, x_stride, count, &t);
         if (m->svm->kernel.type == LM_LINEAR) {
             linear_values(m, count, &t, out);
             continue;

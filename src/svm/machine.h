@@ -18,6 +18,7 @@
 #ifndef LIMN_SVM_MACHINE_H
 #define LIMN_SVM_MACHINE_H
 
+#include "base/scratch.h"
 #include "num/kernel_sums.h"
 #include "svm/svm.h"
 
@@ -59,11 +60,11 @@ void lm_machine_free(const limn_allocator *mem, lm_machine *machine);
 
 /* Bytes of scratch (64-byte aligned) for n <= 256 queries at once; false on overflow. */
 bool lm_machine_scratch(const lm_machine *machine, size_t n, size_t *bytes);
-/* f of n queries (n x d, x_stride floats apart): n x functions. beyond: the squares of features
- * that the machine does not know, summed, one a query (they count in rbf); NULL: none. */
-void lm_machine_values(const lm_machine *machine, const float *x, size_t x_stride,
-                       const float *beyond, size_t n, double *f, void *scratch);
-/* One f of one query, by the vectors of that function only. */
+/* f of n queries (x_stride floats apart): n x functions. Where x_stride is d + 1, the last float of
+ * a query is the sum of squares of features that the machine does not know (they count in rbf). */
+void lm_machine_values(const lm_machine *machine, const float *x, size_t x_stride, size_t n,
+                       double *f, void *scratch);
+/* One f of one query, by the vectors of that function only. beyond: that sum of squares, or 0. */
 double lm_machine_value(const lm_machine *machine, size_t function, const float *x, float beyond);
 
 #endif

@@ -34,7 +34,7 @@ typedef struct answers {
 } answers;
 
 static bool can(const lm_method *method, limn_task task) {
-    return method->info.capabilities & lm_task_capability(task);
+    return lm_method_capabilities(method) & lm_task_capability(task);
 }
 
 /* Probabilities that a method gives on request only are requested; one that stops asking when the
@@ -50,7 +50,7 @@ static const char *usual_param(const lm_method *method) {
 }
 
 static bool has_proba(const limn_model *model) {
-    limn_model_info info;
+    limn_model_info info = {.size = sizeof info};
     limn_model_describe(model, &info);
     return info.capabilities & LIMN_CAN_PROBA;
 }
@@ -58,12 +58,14 @@ static bool has_proba(const limn_model *model) {
 static limn_status try_train(limn_context *ctx, const lm_method *method, const limn_data *data,
                              limn_scale scale, const char *param, limn_model **model) {
     limn_train_options options;
+    param_list all = {.count = 0};
     limn_train_options_init(&options);
     options.method = method->info.name;
     options.scale = scale;
-    param = param ? param : usual_param(method);
-    options.params = &param;
-    options.param_count = param ? 1 : 0;
+    add_params(&all, method->brief);
+    add_params(&all, param ? param : usual_param(method));
+    options.params = all.list;
+    options.param_count = all.count;
     return limn_train(ctx, data, &options, model);
 }
 
@@ -81,7 +83,8 @@ static void ask(limn_context *ctx, const limn_model *model, const float *x, size
                 int threads, answers *out) {
     const lm_method *method = model->method;
     size_t d = model->schema.features, k = model->schema.labels.count;
-    limn_predictor_options options = {.threads = threads, .neighbors = NEIGHBORS};
+    limn_predictor_options options = {
+        .size = sizeof options, .threads = threads, .neighbors = NEIGHBORS};
     limn_predictor *p = NULL;
     memset(out, 0, sizeof *out);
     assert_int_equal(limn_predictor_new(ctx, model, &options, &p), LIMN_OK);
@@ -97,7 +100,7 @@ static void ask(limn_context *ctx, const limn_model *model, const float *x, size
             assert_int_equal(limn_predict_proba(p, q, n, out->proba + i * k), LIMN_OK);
         if (model->schema.task == LIMN_REGRESS)
             assert_int_equal(limn_predict_values(p, q, n, out->values + i), LIMN_OK);
-        if (method->search)
+        if (method->searching)
             assert_int_equal(limn_search(p, q, n, NEIGHBORS, out->rows + i * NEIGHBORS,
                                          out->distances + i * NEIGHBORS),
                              LIMN_OK);
@@ -169,7 +172,7 @@ static void check_save_load(one_case *c, const lm_method *method) {
     char path[64];
     limn_model *loaded = NULL;
     answers *again = malloc(sizeof *again);
-    limn_model_info before, after;
+    limn_model_info before = {.size = sizeof before}, after = before;
     temporary_path(path);
     assert_int_equal(limn_model_save(c->ctx, c->model, path), LIMN_OK);
     if (limn_model_open(c->ctx, path, &loaded) != LIMN_OK)
@@ -255,7 +258,7 @@ static void check_quiet(one_case *c, const lm_method *method) {
     counting count = {0};
     size_t k = c->model->schema.labels.count;
     limn_context *ctx = make_context(&count, 1, 1);
-    limn_predictor_options options = {.threads = 1, .neighbors = NEIGHBORS};
+    limn_predictor_options options = {.size = sizeof options, .threads = 1, .neighbors = NEIGHBORS};
     limn_predictor *p = NULL;
     answers *out = malloc(sizeof *out);
     assert_int_equal(limn_predictor_new(ctx, c->model, &options, &p), LIMN_OK);
@@ -267,7 +270,7 @@ static void check_quiet(one_case *c, const lm_method *method) {
         assert_int_equal(limn_predict_proba(p, c->queries, QUERIES, out->proba), LIMN_OK);
     if (c->model->schema.task == LIMN_REGRESS)
         assert_int_equal(limn_predict_values(p, c->queries, QUERIES, out->values), LIMN_OK);
-    if (method->search)
+    if (method->searching)
         assert_int_equal(limn_search(p, c->queries, QUERIES, NEIGHBORS, out->rows, out->distances),
                          LIMN_OK);
     assert_int_equal(count.requests, calls);
@@ -289,7 +292,8 @@ static void test_nan_and_infinity_are_refused_with_row_and_column(void **state) 
         if (!can(method, tasks[t]))
             continue;
         one_case *c = begin(method, tasks[t], SHAPE_RANDOM, LIMN_SCALE_AUTO);
-        limn_predictor_options options = {.threads = 1, .neighbors = NEIGHBORS};
+        limn_predictor_options options = {
+            .size = sizeof options, .threads = 1, .neighbors = NEIGHBORS};
         limn_predictor *p = NULL;
         assert_int_equal(limn_predictor_new(c->ctx, c->model, &options, &p), LIMN_OK);
         for (size_t i = 0; i < LM_COUNT(bad); i++) {
@@ -435,7 +439,8 @@ static void test_a_hostile_file_with_valid_checksums_does_no_harm(void **state) 
         }
         loads++;
         limn_predictor *p = NULL;
-        limn_predictor_options options = {.threads = 1, .neighbors = NEIGHBORS};
+        limn_predictor_options options = {
+            .size = sizeof options, .threads = 1, .neighbors = NEIGHBORS};
         if (loaded->schema.features == 5 && loaded->schema.task == LIMN_CLASSIFY &&
             limn_predictor_new(c->ctx, loaded, &options, &p) == LIMN_OK) {
             int32_t classes[8];
@@ -504,16 +509,21 @@ static void test_every_parameter_is_checked_and_every_choice_trains(void **state
 
 static void test_capabilities_tell_what_the_table_holds(void **state) {
     const lm_method *m = *state;
-    unsigned caps = m->info.capabilities;
-    assert_int_equal(!!(caps & LIMN_CAN_CLASSIFY), m->predict != NULL);
+    unsigned caps = lm_method_capabilities(m), shown = LIMN_CAN_PROBA | LIMN_CAN_SCORES |
+                                                       LIMN_CAN_SEARCH | LIMN_CAN_LEARN |
+                                                       LIMN_CAN_FORGET | LIMN_CAN_IMPORT;
+    assert_int_equal(m->can & shown, 0); /* follows from the functions */
+    assert_int_equal(caps, limn_method_capabilities(m->info.name));
     assert_int_equal(!!(caps & LIMN_CAN_PROBA), m->proba != NULL);
     assert_int_equal(!!(caps & LIMN_CAN_SCORES), m->scores != NULL);
+    assert_int_equal(!!(caps & LIMN_CAN_IMPORT), m->foreign != NULL);
+    assert_int_equal(!!(caps & LIMN_CAN_SEARCH), m->searching != NULL);
     assert_int_equal(m->scores != NULL, m->score_count != NULL);
-    assert_int_equal(!!(caps & LIMN_CAN_IMPORT), m->import != NULL);
-    assert_int_equal(m->import != NULL, m->recognise != NULL);
+    assert_int_equal(!!(caps & (LIMN_CAN_CLASSIFY | LIMN_CAN_OUTLIER)), m->predict != NULL);
     assert_int_equal(!!(caps & LIMN_CAN_REGRESS), m->values != NULL);
-    assert_int_equal(!!(caps & LIMN_CAN_SEARCH), m->search != NULL);
-    assert_true(m->train && m->destroy && m->save && m->load && m->scratch_size && m->stats);
+    assert_true(!m->foreign || (m->foreign->recognise && m->foreign->import));
+    assert_true(!m->searching || (m->searching->search && m->searching->stored));
+    assert_true(m->train && m->destroy && m->save && m->load && m->scratch && m->stats);
     assert_true(m->info.param_count <= LM_PARAMS_MAX);
     assert_true(m->info.default_scale != LIMN_SCALE_AUTO);
     assert_true(strlen(m->info.summary) > 0 && strlen(m->info.paper) > 0);
@@ -524,7 +534,7 @@ static void test_capabilities_tell_what_the_table_holds(void **state) {
         limn_status status = try_train(ctx, m, data, LIMN_SCALE_AUTO, NULL, &model);
         assert_int_equal(status, can(m, tasks[t]) ? LIMN_OK : LIMN_E_USAGE);
         if (model) {
-            limn_model_info info;
+            limn_model_info info = {.size = sizeof info};
             limn_model_describe(model, &info);
             assert_true(info.touched_vectors > 0 && info.touched_bytes > 0);
         }
@@ -532,6 +542,54 @@ static void test_capabilities_tell_what_the_table_holds(void **state) {
         limn_data_free(data);
         limn_context_free(ctx);
     }
+}
+
+/* A method that adds to the sum of a batch what its rows add alone; and what one row touches is no
+ * more than the model can hold. */
+static void check_touched(one_case *c, const lm_method *method) {
+    if (!method->touched)
+        return;
+    limn_predictor *p = NULL;
+    lm_touched all = {0, 0}, one = {0, 0};
+    lm_query query = {.x = c->queries,
+                      .n = 50,
+                      .width = c->model->schema.features,
+                      .kind = LM_ASK_TOUCHED,
+                      .out = &all};
+    assert_int_equal(limn_predictor_new(c->ctx, c->model, NULL, &p), LIMN_OK);
+    assert_int_equal(lm_predictor_run(p, &query), LIMN_OK);
+    query.out = &one;
+    query.n = 1;
+    for (size_t i = 0; i < 50; i++, query.x += query.width)
+        assert_int_equal(lm_predictor_run(p, &query), LIMN_OK);
+    assert_true(all.vectors == one.vectors && all.bytes == one.bytes);
+    assert_true(all.vectors >= 0 && all.bytes >= all.vectors);
+    limn_predictor_free(p);
+}
+
+static void test_what_rows_touch_adds_up(void **state) {
+    for_each_case(*state, check_touched);
+}
+
+/* Describing a model counts the bytes of its file without making them. */
+static void check_measured(one_case *c, const lm_method *method) {
+    unsigned char *bytes;
+    size_t size, measured;
+    (void)method;
+    assert_int_equal(lm_model_bytes(c->ctx, c->model, &bytes, &size), LIMN_OK);
+    counting count = {0};
+    limn_context *ctx = make_context(&count, 1, 1);
+    size_t before = count.bytes, columns = c->model->schema.features;
+    assert_int_equal(lm_model_measure(ctx, c->model, &measured), LIMN_OK);
+    assert_int_equal(measured, size);
+    assert_true(count.bytes - before < 8192 + 32 * columns); /* nothing of the rows */
+    lm_free(&c->ctx->mem, bytes);
+    limn_context_free(ctx);
+    assert_int_equal(count.live, 0);
+}
+
+static void test_measuring_makes_no_copy(void **state) {
+    for_each_case(*state, check_measured);
 }
 
 static int cancel(void *user, const limn_progress *progress) {
@@ -568,6 +626,8 @@ typedef struct named_test {
 int main(void) {
     static const named_test list[] = {
         TEST(test_capabilities_tell_what_the_table_holds),
+        TEST(test_what_rows_touch_adds_up),
+        TEST(test_measuring_makes_no_copy),
         TEST(test_save_and_load_change_no_answer),
         TEST(test_single_calls_equal_batch),
         TEST(test_threads_and_repetition_change_neither_answers_nor_file),

@@ -27,9 +27,14 @@ static limn_model *train(limn_context *ctx, const lm_method *method, const limn_
     size_t rows[ROWS];
     for (size_t i = 0; i < n; i++)
         rows[i] = i;
+    param_list all = {.count = 0};
     limn_train_options_init(&options);
     options.method = method->info.name;
     options.scale = scale;
+    add_params(&all, method->brief);
+    add_params(&all, method->online ? method->online->params : NULL);
+    options.params = all.list;
+    options.param_count = all.count;
     assert_int_equal(lm_data_take(ctx, data, rows, n, &part), LIMN_OK);
     if (limn_train(ctx, part, &options, &model) != LIMN_OK)
         fail_msg("%s: %s", method->info.name, limn_error(ctx));
@@ -101,8 +106,8 @@ typedef void (*case_check)(limn_context *ctx, const lm_method *method, const lim
 
 static void for_each_case(const lm_method *method, case_check check) {
     for (size_t t = 0; t < LM_COUNT(tasks); t++)
-        for (int s = 0; s < SHAPE_COUNT && method->info.capabilities & lm_task_capability(tasks[t]);
-             s++)
+        for (int s = 0;
+             s < SHAPE_COUNT && lm_method_capabilities(method) & lm_task_capability(tasks[t]); s++)
             for (size_t i = 0; i < LM_COUNT(scales); i++) {
                 counting count = {0};
                 limn_context *ctx = make_context(&count, 1, 7);
@@ -134,7 +139,7 @@ static void check_file(limn_context *ctx, const lm_method *method, const limn_da
 
 static void test_however_rows_come_the_file_is_the_same(void **state) {
     const lm_method *method = *state;
-    if (method->learn)
+    if (method->online)
         for_each_case(method, check_file);
 }
 
@@ -155,7 +160,7 @@ static void check_whole(limn_context *ctx, const lm_method *method, const limn_d
 
 static void test_training_and_learning_is_training_on_everything(void **state) {
     const lm_method *method = *state;
-    if (method->learn)
+    if (method->online)
         for_each_case(method, check_whole);
 }
 
@@ -188,13 +193,13 @@ static void check_forgetting(limn_context *ctx, const lm_method *method, const l
 
 static void test_everything_can_be_forgotten_and_learned_anew(void **state) {
     const lm_method *method = *state;
-    if (method->forget)
+    if (method->online && method->online->forget)
         for_each_case(method, check_forgetting);
 }
 
 static void test_new_classes_are_learned(void **state) {
     const lm_method *method = *state;
-    if (!method->learn || !(method->info.capabilities & LIMN_CAN_CLASSIFY))
+    if (!method->online || !(lm_method_capabilities(method) & LIMN_CAN_CLASSIFY))
         return;
     limn_context *ctx = make_context(NULL, 1, 7);
     limn_data *data = make_data(ctx, LIMN_CLASSIFY, SHAPE_RANDOM, ROWS, 3);
@@ -222,11 +227,12 @@ static void test_new_classes_are_learned(void **state) {
 
 static void test_capabilities_tell_what_the_table_holds(void **state) {
     const lm_method *method = *state;
-    unsigned can = method->info.capabilities;
-    assert_int_equal(!!(can & LIMN_CAN_LEARN), method->learn != NULL);
-    assert_int_equal(!!(can & LIMN_CAN_FORGET), method->forget != NULL);
-    assert_int_equal(method->forget != NULL, method->compact != NULL);
-    assert_int_equal(method->widen != NULL, method->learn && (can & LIMN_CAN_CLASSIFY));
+    const lm_online *online = method->online;
+    unsigned can = lm_method_capabilities(method);
+    assert_int_equal(!!(can & LIMN_CAN_LEARN), online != NULL);
+    assert_int_equal(!!(can & LIMN_CAN_FORGET), online && online->forget);
+    assert_true(!online || (online->learn && !online->forget == !online->compact));
+    assert_true(!online || !(can & LIMN_CAN_CLASSIFY) || online->widen);
 }
 
 static void test_who_cannot_learn_or_forget_says_so(void **state) {
@@ -234,19 +240,20 @@ static void test_who_cannot_learn_or_forget_says_so(void **state) {
     limn_context *ctx = make_context(NULL, 1, 7);
     limn_task task = LIMN_CLASSIFY;
     for (size_t t = LM_COUNT(tasks); t-- > 0;)
-        task = method->info.capabilities & lm_task_capability(tasks[t]) ? tasks[t] : task;
+        task = lm_method_capabilities(method) & lm_task_capability(tasks[t]) ? tasks[t] : task;
     limn_data *data = make_data(ctx, task, SHAPE_RANDOM, ROWS, 3);
     limn_model *model = train(ctx, method, data, data->n, LIMN_SCALE_AUTO), *same;
     uint64_t id = 3;
     int32_t index;
-    limn_lesson l = {.n = 1, .x = data->x, .classes = data->label, .targets = data->target};
+    limn_lesson l = {
+        .size = sizeof l, .n = 1, .x = data->x, .classes = data->label, .targets = data->target};
     same = train(ctx, method, data, data->n, LIMN_SCALE_AUTO);
-    if (!method->learn) {
+    if (!method->online) {
         assert_int_equal(limn_learn(ctx, model, &l, NULL), LIMN_E_UNSUPPORTED);
         assert_non_null(strstr(limn_error(ctx), method->info.name));
         assert_int_equal(limn_model_add_class(ctx, model, "x", &index), LIMN_E_UNSUPPORTED);
     }
-    if (!method->forget) {
+    if (!method->online || !method->online->forget) {
         assert_int_equal(limn_forget(ctx, model, &id, 1, NULL), LIMN_E_UNSUPPORTED);
         assert_non_null(strstr(limn_error(ctx), method->info.name));
         assert_int_equal(limn_compact(ctx, model), LIMN_E_UNSUPPORTED);
@@ -280,7 +287,7 @@ int main(void) {
     for (size_t m = 0; m < methods; m++)
         for (size_t i = 0; i < LM_COUNT(list); i++) {
             const lm_method *method = lm_method_at(m);
-            if (i >= 2 && !method->learn)
+            if (i >= 2 && !method->online)
                 continue; /* nothing to prove */
             char *name = malloc(160);
             snprintf(name, 160, "%s: %s", method->info.name, list[i].name);

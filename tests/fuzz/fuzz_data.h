@@ -79,7 +79,7 @@ static inline void check_stream(limn_context *ctx, const void *bytes, size_t siz
         return;
     limn_status status = lm_reader_open_source(ctx, source, options, match, &reader);
     REQUIRE(status == LIMN_OK || !reader);
-    limn_rows rows;
+    limn_rows rows = {.size = sizeof rows};
     size_t seen = 0;
     while (status == LIMN_OK && (status = limn_reader_next(reader, 3, &rows)) == LIMN_OK &&
            rows.n) {

@@ -10,7 +10,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void answer(limn_context *ctx, const limn_model *model) {
-    limn_predictor_options options = {.threads = 1, .neighbors = 3};
+    limn_predictor_options options = {.size = sizeof options, .threads = 1, .neighbors = 3};
     limn_predictor *p = NULL;
     size_t d = model->schema.features, k = model->schema.labels.count;
     if (d > 4096 || k > 4096 || limn_predictor_new(ctx, model, &options, &p) != LIMN_OK)
@@ -41,7 +41,7 @@ static void learn(limn_context *ctx, limn_model *model) {
     enum { ROWS = 7 };
     size_t d = model->schema.features, size;
     bool classify = model->schema.task == LIMN_CLASSIFY;
-    if (!model->method->learn || d > 4096 || model->schema.labels.count > 4096)
+    if (!model->method->online || d > 4096 || model->schema.labels.count > 4096)
         return;
     float *x = calloc(ROWS * d, sizeof *x);
     int32_t label[ROWS] = {0}, said[ROWS], fresh = 0;
@@ -55,7 +55,8 @@ static void learn(limn_context *ctx, limn_model *model) {
         label[i] = i % 2 ? fresh : 0;
         target[i] = (double)i;
     }
-    limn_lesson lesson = {.n = ROWS,
+    limn_lesson lesson = {.size = sizeof lesson,
+                          .n = ROWS,
                           .x = x,
                           .classes = label,
                           .targets = target,

@@ -10,15 +10,15 @@ MAY = {
     "num": {"base"},
     "data": {"base"},
     "container": {"base"},
-    "scale": {"base"},
-    "svm": {"num", "data"},
+    "scale": {"container"},
+    "svm": {"base", "num", "data"},
     "fit": {"base", "num", "data"},
     "contract": {"base", "container"},
     "registry": {"contract"},
     "methods": {"base", "num", "data", "svm", "fit", "contract"},
     "model": {"base", "num", "data", "scale", "contract"},
-    "eval": {"model"},
-    "api": {"num", "data", "model"},
+    "eval": {"base", "num", "model"},
+    "api": {"base", "num", "data", "model"},
 }
 
 

@@ -19,6 +19,7 @@ typedef struct counting {
     atomic_long live;     /* blocks not released yet */
     atomic_uint fail_at;  /* requests until one fails; 0: none does */
     atomic_uint requests; /* so far */
+    atomic_size_t bytes;  /* that these asked for */
 } counting;
 
 static inline int counting_refuses(counting *count) {
@@ -31,6 +32,7 @@ static inline int counting_refuses(counting *count) {
 
 static inline void *counting_allocate(void *user, size_t size) {
     counting *count = user;
+    atomic_fetch_add(&count->bytes, size);
     void *block = counting_refuses(count) ? NULL : malloc(size);
     count->live += block != NULL;
     return block;
@@ -38,6 +40,7 @@ static inline void *counting_allocate(void *user, size_t size) {
 
 static inline void *counting_resize(void *user, void *block, size_t size) {
     counting *count = user;
+    atomic_fetch_add(&count->bytes, size);
     void *moved = counting_refuses(count) ? NULL : realloc(block, size);
     count->live += moved && !block;
     return moved;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* For metric=caller: the largest difference. */
 static double largest_difference(void *user, const float *a, const float *b, size_t n) {
@@ -92,4 +93,19 @@ float *make_queries(const limn_data *data, size_t n, uint64_t seed) {
             x[i * d + j] = (float)((1 - t) * (double)a[j] + t * (double)b[j]);
     }
     return x;
+}
+
+void add_params(param_list *p, const char *text) {
+    while (text && *text) {
+        size_t length = strcspn(text, " ");
+        if (p->count == PARAMS_MOST || p->used + length + 1 > sizeof p->text) {
+            fprintf(stderr, "too many parameters\n");
+            exit(1);
+        }
+        p->list[p->count++] = memcpy(p->text + p->used, text, length);
+        p->used += length;
+        p->text[p->used++] = '\0';
+        text += length;
+        text += *text == ' ';
+    }
 }

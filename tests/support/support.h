@@ -30,4 +30,15 @@ limn_data *make_data(limn_context *ctx, limn_task task, shape s, size_t n, uint6
 /* n x d queries: half are rows of data, half are near them. Free with free(). */
 float *make_queries(const limn_data *data, size_t n, uint64_t seed);
 
+/* Lists of parameters, "key=value key=value" each, in the order in which they are added. */
+enum { PARAMS_MOST = 16, PARAMS_TEXT = 512 };
+typedef struct param_list {
+    const char *list[PARAMS_MOST];
+    size_t count, used;
+    char text[PARAMS_TEXT];
+} param_list;
+
+/* text NULL: none. Stops the test program where there are too many. */
+void add_params(param_list *p, const char *text);
+
 #endif

@@ -44,7 +44,7 @@ typedef struct slow_forest {
 
 static uint64_t slow_draw(const slow_forest *f, uint64_t what, uint64_t tree, uint64_t epoch,
                           uint64_t id) {
-    return lm_hash(lm_hash(f->seed, LM_STREAM_BFOREST, what), lm_hash(tree, epoch, 0), id);
+    return lm_hash(lm_hash(f->seed, lm_stream_of("bforest"), what), lm_hash(tree, epoch, 0), id);
 }
 
 static bool slow_samples(const slow_forest *f, uint64_t tree, uint64_t epoch, uint64_t id) {
@@ -251,7 +251,7 @@ static void slow_build(slow_forest *f, size_t tree, bool warmup) {
                 order[0] = all[i];
     }
     lm_rng rng = lm_rng_at(slow_draw(f, warmup ? BF_WARMUP : BF_REFRESH, tree, 0, 0),
-                           LM_STREAM_BFOREST, warmup ? f->seen : t->epoch);
+                           lm_stream_of("bforest"), warmup ? f->seen : t->epoch);
     if (count > warmup)
         lm_rng_shuffle(&rng, order + warmup, count - warmup);
     for (size_t i = 0; i < count; i++) {

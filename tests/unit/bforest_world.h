@@ -164,9 +164,9 @@ static inline bf_model *reload(limn_context *ctx, const bf_model *m, const rows 
 }
 
 static inline void *scratch_for(limn_context *ctx, const bf_model *m) {
-    size_t bytes;
-    assert_true(bf_scratch_size(m, 1, 0, &bytes));
-    return lm_alloc_aligned(&ctx->mem, bytes, 1);
+    lm_cursor at = lm_cursor_at(NULL);
+    bf_scratch(m, 1, 0, &at);
+    return lm_alloc_measured(&ctx->mem, &at);
 }
 
 static inline int32_t class_of(const bf_model *m, const float *x, void *scratch) {

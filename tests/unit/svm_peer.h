@@ -321,7 +321,7 @@ static inline size_t assert_same_answers(limn_context *ctx, const limn_model *mo
     static int32_t classes[ROWS_MAX];
     double f[PAIRS_MAX], size[PAIRS_MAX];
     limn_predictor *p = must_predict(ctx, model, 1, 1);
-    limn_model_info info;
+    limn_model_info info = {.size = sizeof info};
     taken own;
     size_t close = 0;
     take_machine(ctx, model, &own);

@@ -602,7 +602,7 @@ static void test_rows_are_handed_out_when_their_line_is_there(void **state) {
     const char *line = strstr(text, "@data\n") + 6;
     static const float b[] = {2, 4, 6, 8}, a[] = {1, 0, 5, 7};
     for (size_t i = 0; i < LM_COUNT(b); i++) {
-        limn_rows rows;
+        limn_rows rows = {.size = sizeof rows};
         while (*line == '%' || *line == '\n')
             line = strchr(line, '\n') + 1;
         line += strcspn(line, "\n");
@@ -612,7 +612,7 @@ static void test_rows_are_handed_out_when_their_line_is_there(void **state) {
         assert_true(rows.x[0] == b[i] && rows.x[1] == a[i]);
         assert_int_equal(reader->bytes, (uint64_t)(line - text));
     }
-    limn_rows rows;
+    limn_rows rows = {.size = sizeof rows};
     assert_int_equal(limn_reader_next(reader, 10, &rows), LIMN_OK);
     assert_int_equal(rows.n, 0);
     limn_reader_free(reader);
@@ -626,7 +626,7 @@ static void test_streams_without_a_model_hold_numbers_only(void **state) {
     world_open(&w);
     for (size_t chunk = 0; chunk < 30; chunk++) {
         limn_reader *reader = NULL;
-        limn_rows rows;
+        limn_rows rows = {.size = sizeof rows};
         size_t seen = 0;
         assert_int_equal(
             open_stream(&w, HEAD "1,2,u,{3}\n3,4,v\n5,?,u\n7,8,u\n", chunk, NULL, &reader),

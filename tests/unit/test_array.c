@@ -436,7 +436,7 @@ static void test_promised_sizes_take_no_memory(void **state) {
         assert_int_equal(read_bytes(&w, b->data, b->size, 0, NULL, NULL, &data), LIMN_E_DATA);
         limn_reader *reader = NULL;
         lm_source *source = NULL;
-        limn_rows rows;
+        limn_rows rows = {.size = sizeof rows};
         assert_int_equal(lm_source_memory(w.ctx, "t", b->data, b->size, 3, &source), LIMN_OK);
         limn_status status = lm_reader_open_source(w.ctx, source, NULL, NULL, &reader);
         while (status == LIMN_OK)
@@ -565,7 +565,7 @@ static void test_streams_give_the_rows_of_a_whole_read(void **state) {
             for (size_t most = 1; most < 90; most *= 4) {
                 lm_source *source = NULL;
                 limn_reader *reader = NULL;
-                limn_rows rows;
+                limn_rows rows = {.size = sizeof rows};
                 size_t seen = 0;
                 assert_int_equal(lm_source_memory(w.ctx, "t", b->data, b->size, chunk, &source),
                                  LIMN_OK);
@@ -608,7 +608,7 @@ static void test_good_rows_in_front_of_a_bad_one_are_handed_out(void **state) {
     for (size_t chunk = 0; chunk < 40; chunk += 3) {
         lm_source *source = NULL;
         limn_reader *reader = NULL;
-        limn_rows rows;
+        limn_rows rows = {.size = sizeof rows};
         size_t seen = 0;
         limn_status status;
         assert_int_equal(lm_source_memory(w.ctx, "t", b->data, b->size, chunk, &source), LIMN_OK);

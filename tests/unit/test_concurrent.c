@@ -22,7 +22,7 @@ typedef struct worker {
 static void *work(void *argument) {
     worker *w = argument;
     limn_context *ctx = make_context(NULL, 1, 1);
-    limn_predictor_options options = {.threads = 2};
+    limn_predictor_options options = {.size = sizeof options, .threads = 2};
     limn_predictor *p = NULL;
     w->status = limn_predictor_new(ctx, w->model, &options, &p);
     for (int round = 0; round < ROUNDS && w->status == LIMN_OK; round++) {

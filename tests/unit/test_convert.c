@@ -142,7 +142,7 @@ static void test_rows_that_were_not_announced(void **state) {
     store("w.csv", "w", "old");
     for (int fault = 0; fault < 5; fault++) {
         lm_table_out *table = NULL;
-        limn_rows rows = {.n = 3, .x = data->x, .classes = data->label};
+        limn_rows rows = {.size = sizeof rows, .n = 3, .x = data->x, .classes = data->label};
         int32_t strange[] = {0, 1, fault == 2 ? 2 : -1};
         assert_int_equal(begin_set(&w, data, "w.csv", NULL, &table), LIMN_OK);
         limn_status status = LIMN_OK;
@@ -185,7 +185,7 @@ static void test_bytes_that_are_none(void **state) {
     lm_table_shape shape = {&data->schema, 1, false, true};
     for (size_t i = 0; i < LM_COUNT(values); i++) {
         lm_table_out *table = NULL;
-        limn_rows rows = {.n = 1, .x = &values[i]};
+        limn_rows rows = {.size = sizeof rows, .n = 1, .x = &values[i]};
         assert_int_equal(lm_table_open(w.ctx, in_folder("b.idx", path), NULL, &shape, &table),
                          LIMN_OK);
         assert_int_equal(lm_table_put(table, &rows), LIMN_E_DATA);
@@ -335,7 +335,7 @@ static void test_the_label_moves_to_the_end_and_columns_keep_their_order(void **
     (void)state;
     world w;
     world_open(&w);
-    limn_convert_info info;
+    limn_convert_info info = {.size = sizeof info};
     limn_read_options options = with_task(LIMN_CLASSIFY);
     options.label = "b";
     options.weights = "c"; /* no format has them: a column like others */

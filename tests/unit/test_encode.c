@@ -361,7 +361,7 @@ static void test_a_model_remembers_columns_categories_and_fills(void **state) {
     assert_int_equal(lm_model_bytes(w.ctx, model, &bytes, &size), LIMN_OK);
     assert_int_equal(lm_file_from_memory(w.ctx, bytes, size, "m", &file), LIMN_OK);
     assert_int_equal(lm_model_load(w.ctx, file, &loaded), LIMN_OK);
-    limn_column_info a, b;
+    limn_column_info a = {.size = sizeof a}, b = a;
     for (size_t c = 0; c < 3; c++) {
         assert_true(limn_model_column(model, c, &a) && limn_model_column(loaded, c, &b));
         assert_string_equal(a.name, b.name);

@@ -91,7 +91,7 @@ static void test_evaluation_gives_every_figure_that_applies(void **state) {
         limn_data *data = make_data(ctx, task, SHAPE_RANDOM, 200, 2);
         limn_model *model = train_knn(ctx, data);
         limn_eval_options options;
-        limn_evaluation e;
+        limn_evaluation e = {.size = sizeof e};
         limn_eval_options_init(&options);
         options.latency_seconds = 0.01;
         assert_int_equal(limn_evaluate(ctx, model, data, &options, &e), LIMN_OK);
@@ -119,7 +119,7 @@ static void test_evaluation_without_labels_is_refused(void **state) {
     limn_data *data = make_data(ctx, LIMN_CLASSIFY, SHAPE_RANDOM, 50, 2);
     limn_data *bare = make_data(ctx, LIMN_SEARCH, SHAPE_RANDOM, 50, 2);
     limn_model *model = train_knn(ctx, data);
-    limn_evaluation e;
+    limn_evaluation e = {.size = sizeof e};
     assert_int_equal(limn_evaluate(ctx, model, bare, NULL, &e), LIMN_E_DATA);
     limn_model_free(model);
     limn_data_free(data);
@@ -133,7 +133,7 @@ static void test_unmatched_classes_are_refused_and_matching_repairs_them(void **
     const char *labels[] = {"a", "a", "a", "b", "b", "b"}, *truth[] = {"b", "b", "c"};
     limn_context *ctx = make_context(NULL, 1, 1);
     limn_data *data = NULL, *test = NULL;
-    limn_evaluation e;
+    limn_evaluation e = {.size = sizeof e};
     assert_int_equal(limn_data_from_labels(ctx, x, 6, 1, labels, &data), LIMN_OK);
     assert_int_equal(limn_data_from_labels(ctx, q, 3, 1, truth, &test), LIMN_OK);
     limn_model *model = train_knn(ctx, data);
@@ -188,7 +188,7 @@ static void test_recall_counts_answers_within_the_true_distance(void **state) {
         options.params = &metrics[m];
         options.param_count = 1;
         assert_int_equal(limn_train(ctx, data, &options, &model), LIMN_OK);
-        limn_predictor_options many = {.threads = 1, .neighbors = K};
+        limn_predictor_options many = {.size = sizeof many, .threads = 1, .neighbors = K};
         assert_int_equal(limn_predictor_new(ctx, model, &many, &p), LIMN_OK);
         static int64_t rows[ROWS * K];
         static double distances[ROWS * K];

@@ -207,7 +207,7 @@ static void test_evaluation_counts_what_is_unknown(void **state) {
     int32_t classes[80];
     size_t right = 0;
     limn_eval_options options;
-    limn_evaluation e = {0};
+    limn_evaluation e = {.size = sizeof e};
     hull_ask(ctx, model, data->x, 80, classes, NULL);
     for (size_t i = 0; i < 80; i++)
         right += classes[i] == limn_data_classes(data)[i];

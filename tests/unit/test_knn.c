@@ -74,7 +74,7 @@ static void check_search(limn_context *ctx, const limn_data *data, const char *m
     enum { N = 40 };
     size_t d = data->schema.features;
     limn_model *model = train(ctx, data, metric, "uniform", 1);
-    limn_predictor_options options = {.threads = 1, .neighbors = k};
+    limn_predictor_options options = {.size = sizeof options, .threads = 1, .neighbors = k};
     limn_predictor *p = NULL;
     float *x = make_queries(data, N, 17);
     int64_t *rows = malloc(N * k * sizeof *rows);
@@ -159,7 +159,7 @@ static void test_a_large_k_shares_its_scratch_with_small_ones(void **state) {
     int64_t *rows = malloc(N * MOST * sizeof *rows);
     double *distances = malloc(N * MOST * sizeof *distances);
     static const size_t ks[] = {MOST, 1, 600, 3000};
-    limn_predictor_options options = {.threads = 1, .neighbors = MOST};
+    limn_predictor_options options = {.size = sizeof options, .threads = 1, .neighbors = MOST};
     limn_predictor *p = NULL;
     assert_int_equal(limn_predictor_new(ctx, model, &options, &p), LIMN_OK);
     for (size_t i = 0; i < LM_COUNT(ks); i++) {
@@ -200,7 +200,7 @@ static void test_cosine_finds_rows_of_tiny_values(void **state) {
         check_search(ctx, data, "cosine", 3, 1);
         check_search(ctx, data, "cosine", 3, 40);
         limn_model *model = train(ctx, data, "cosine", "uniform", 1);
-        limn_predictor_options options = {.threads = 1, .neighbors = 1};
+        limn_predictor_options options = {.size = sizeof options, .threads = 1, .neighbors = 1};
         limn_predictor *p = NULL;
         const float query[] = {1, 0};
         int64_t row;
@@ -253,7 +253,7 @@ static void test_ties_go_to_the_lower_row_and_to_the_smaller_class(void **state)
     assert_int_equal(limn_data_from_values(ctx, LIMN_CLASSIFY, x, 5, 1, y, &data), LIMN_OK);
     for (size_t k = 1; k <= 4; k++) {
         limn_model *model = train(ctx, data, "l2", "uniform", k);
-        limn_predictor_options options = {.threads = 1, .neighbors = 4};
+        limn_predictor_options options = {.size = sizeof options, .threads = 1, .neighbors = 4};
         limn_predictor *p = NULL;
         float query = 0;
         int32_t class;
@@ -340,7 +340,7 @@ static void test_a_search_for_more_than_the_predictor_was_made_for_is_refused(vo
     limn_context *ctx = make_context(NULL, 1, 1);
     limn_data *data = make_data(ctx, LIMN_SEARCH, SHAPE_RANDOM, 20, 1);
     limn_model *model = train(ctx, data, "l2", "uniform", 1);
-    limn_predictor_options options = {.threads = 1, .neighbors = 3};
+    limn_predictor_options options = {.size = sizeof options, .threads = 1, .neighbors = 3};
     limn_predictor *p = NULL;
     int64_t rows[8];
     double distances[8];

@@ -246,12 +246,13 @@ static void test_bad_values_are_refused_with_their_row(void **state) {
                         "row 2, column 2: the value is NaN; fill it or remove the row");
     x[3] = -INFINITY;
     char *names[] = {(char *)"height", (char *)"width"};
-    assert_int_equal(lm_check_finite(w.ctx, x, 3, 2, names), LIMN_E_DATA);
+    const lm_schema schema = {.features = 2, .feature_names = names};
+    assert_int_equal(lm_check_finite(w.ctx, &schema, x, 3, 2), LIMN_E_DATA);
     assert_string_equal(
         limn_error(w.ctx),
         "row 2, column 2 (width): the value is infinite; fill it or remove the row");
     x[3] = 3.4028234e38f;
-    assert_int_equal(lm_check_finite(w.ctx, x, 3, 2, names), LIMN_OK);
+    assert_int_equal(lm_check_finite(w.ctx, &schema, x, 3, 2), LIMN_OK);
     assert_int_equal(limn_data_from_values(w.ctx, LIMN_REGRESS, x, 3, 2, y, &data), LIMN_E_DATA);
     assert_string_equal(limn_error(w.ctx),
                         "row 2: the label is infinite; fill it or remove the row");

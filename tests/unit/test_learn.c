@@ -112,7 +112,7 @@ static void test_one_row_or_many_agree_and_ids_count_arrivals(void **state) {
         assert_same_rows(body(many.model), body(one.model));
         for (size_t i = 0; i < N; i++)
             assert_int_equal(body(many.model)->rows[i].id, i);
-        limn_model_info info;
+        limn_model_info info = {.size = sizeof info};
         limn_model_describe(many.model, &info);
         assert_int_equal(info.rows, N);
         assert_int_equal(info.learned, N);
@@ -147,7 +147,7 @@ static void test_long_scaled_lessons_are_learned_whole(void **state) {
     for (size_t i = 0; i < ROWS * WIDE; i++)
         x[i] = (float)(i % 97) + (float)(i / WIDE);
     limn_model *wide = toy_model(w.ctx, LIMN_CLASSIFY, WIDE, LIMN_SCALE_MINMAX, x, ROWS, 1);
-    limn_lesson l = {.n = ROWS, .x = x, .classes = label, .targets = unused};
+    limn_lesson l = {.size = sizeof l, .n = ROWS, .x = x, .classes = label, .targets = unused};
     assert_int_equal(limn_learn(w.ctx, wide, &l, &learned), LIMN_OK);
     assert_int_equal(learned, ROWS);
     for (size_t i = 0; i < ROWS; i++) {
@@ -431,7 +431,7 @@ static void test_forgotten_rows_are_gone_and_others_are_no_error(void **state) {
     (void)state;
     world w;
     uint64_t ids[] = {3, 1000, 5, 3}, forgotten = 0;
-    limn_model_info info;
+    limn_model_info info = {.size = sizeof info};
     double kept = 0;
     open_world(&w, LIMN_CLASSIFY, LIMN_SCALE_NONE);
     limn_lesson l = lesson_of(&w, 0, 10);

@@ -272,7 +272,7 @@ static void test_a_forgotten_row_is_gone_from_votes_and_bytes(void **state) {
     learn(&w, model, FIRST, 300);
     assert_int_equal(limn_model_add_class(w.ctx, model, "ghost", &ghost), LIMN_OK);
     assert_int_equal(ghost, CLASSES);
-    limn_lesson l = {.n = 1, .x = secret, .classes = &ghost};
+    limn_lesson l = {.size = sizeof l, .n = 1, .x = secret, .classes = &ghost};
     uint64_t id = model->rows;
     assert_int_equal(limn_learn(w.ctx, model, &l, &learned), LIMN_OK);
     limn_predictor *p = NULL;
@@ -331,7 +331,7 @@ static void test_the_mark_is_kept_in_the_file(void **state) {
     (void)state;
     world w;
     limn_mark mark = {UINT64_C(0x123456789a), 65536, UINT64_C(0xfedcba9876543210)}, read;
-    limn_model_info info;
+    limn_model_info info = {.size = sizeof info};
     open_world(&w, LIMN_CLASSIFY, LIMN_SCALE_NONE, 1);
     limn_model *model = reopen(&w, train(&w, FIRST, NULL));
     assert_int_equal(limn_model_mark(model, &read), 0);

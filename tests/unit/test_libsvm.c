@@ -254,7 +254,7 @@ static void test_streams_need_a_model(void **state) {
         assert_int_equal(
             open_text(&w, "u 1:2 # c\n\nv 2:3\n1:4 2:5\n", chunk, &model->schema, &reader),
             LIMN_OK);
-        limn_rows rows;
+        limn_rows rows = {.size = sizeof rows};
         size_t seen = 0;
         limn_status status;
         while ((status = limn_reader_next(reader, 2, &rows)) == LIMN_OK) {

@@ -240,9 +240,15 @@ typedef struct subject {
 } subject;
 
 static void ask(const subject *s, size_t first, size_t n, double *f) {
-    size_t d = s->p->d;
-    lm_machine_values(&s->machine, s->m.x + first * d, d, s->p->beyond ? s->m.beyond + first : NULL,
-                      n, f, s->scratch);
+    size_t d = s->p->d, stride = d + s->p->beyond;
+    float *x = malloc((n * stride + 1) * sizeof *x);
+    for (size_t q = 0; q < n; q++) {
+        memcpy(x + q * stride, s->m.x + (first + q) * d, d * sizeof *x);
+        if (s->p->beyond)
+            x[q * stride + d] = s->m.beyond[first + q];
+    }
+    lm_machine_values(&s->machine, x, stride, n, f, s->scratch);
+    free(x);
 }
 
 /* In scratch of just its size, and filled with what must not matter. */

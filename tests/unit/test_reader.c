@@ -592,7 +592,7 @@ static void test_rows_stream_in_pieces_of_any_size(void **state) {
             limn_reader *reader = open_stream(&w, text, chunk, NULL);
             assert_int_equal(lm_reader_schema(reader)->features, 2);
             assert_string_equal(lm_reader_schema(reader)->column[1].name, "b");
-            limn_rows rows;
+            limn_rows rows = {.size = sizeof rows};
             size_t seen = 0;
             for (;;) {
                 assert_int_equal(limn_reader_next(reader, most, &rows), LIMN_OK);
@@ -622,7 +622,7 @@ static void test_rows_before_a_bad_one_are_handed_out_first(void **state) {
     world_open(&w);
     for (size_t chunk = 0; chunk < 12; chunk++) {
         limn_reader *reader = open_stream(&w, "1,2,u\n3,4,v\n5,,w\n7,8,u\n", chunk, NULL);
-        limn_rows rows;
+        limn_rows rows = {.size = sizeof rows};
         size_t seen = 0;
         limn_status status;
         while ((status = limn_reader_next(reader, 100, &rows)) == LIMN_OK)

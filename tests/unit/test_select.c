@@ -555,8 +555,8 @@ static void test_cancelling_is_heard_after_every_fold(void **state) {
                 assert_true(best[0] == -1 && best[1] == -1);
                 assert_int_equal(w.reports, at);
             }
-            /* a report for each fold, one at the end of each wave, which has a fold or more, and one
-             * at the end of each of the four rounds */
+            /* a report for each fold, one at the end of each wave, which has a fold or more, and
+             * one at the end of each of the four rounds */
             if (threads == 1)
                 assert_true((int)w.call_count <= at && 2 * (int)w.call_count >= at - 4);
             world_close(&w);

@@ -131,14 +131,14 @@ static void test_each_line_of_a_pipe_is_answered_before_the_next_is_written(void
             if (i == 0)
                 assert_int_equal(lm_reader_open(w.ctx, "-", NULL, &model->schema, &reader),
                                  LIMN_OK);
-            limn_rows rows;
+            limn_rows rows = {.size = sizeof rows};
             assert_int_equal(limn_reader_next(reader, 1000, &rows), LIMN_OK);
             assert_int_equal(rows.n, 1);
             assert_true(rows.x[0] == (float)(3 + 2 * i) && rows.x[1] == (float)(4 + 2 * i));
         }
         assert_int_equal(write(ends[1], "bad row:\n", 9), 9);
         close(ends[1]);
-        limn_rows rows;
+        limn_rows rows = {.size = sizeof rows};
         assert_int_equal(limn_reader_next(reader, 1000, &rows), LIMN_E_DATA);
         assert_memory_equal(limn_error(w.ctx), "standard input: line ", 21);
         limn_reader_free(reader);
@@ -420,7 +420,7 @@ static void test_a_stream_survives_failing_allocations(void **state) {
         world_open(&w);
         lm_source *source = NULL;
         limn_reader *reader = NULL;
-        limn_rows rows = {0};
+        limn_rows rows = {.size = sizeof rows};
         w.count.fail_at = n;
         limn_status status = lm_source_memory(w.ctx, "t", text, sizeof text - 1, 7, &source);
         if (status == LIMN_OK)

@@ -72,7 +72,7 @@ static void check_import(int type, int kernel, size_t k) {
     struct svm_model *peer = peer_file(&t, &options, in_folder("import.model", path));
     limn_model *model = must_open(ctx, path);
     for (int again = 0; again < 2; again++) {
-        limn_model_info info;
+        limn_model_info info = {.size = sizeof info};
         limn_model_describe(model, &info);
         assert_int_equal(info.task, t.task);
         assert_int_equal(info.rows, 0);
@@ -187,61 +187,89 @@ static void write_libsvm(const table *t, const char *path) {
     fclose(file);
 }
 
-/* Rows of a file with more features than the model, read piece by piece. */
-static void check_beyond(int kernel) {
-    char path[PATH], rows[PATH];
-    limn_context *ctx = make_context(NULL, 1, 1);
-    struct svm_parameter options = peer_options(C_SVC, kernel);
-    table t = table_make(LIMN_CLASSIFY, 120, FEATURES, 3, 1, 100);
-    table wide = table_make(LIMN_CLASSIFY, 120, WIDE, 3, 1, 101);
-    struct svm_model *peer = peer_file(&t, &options, in_folder("narrow.model", path));
-    write_libsvm(&wide, in_folder("wide.svm", rows));
-    limn_model *model = must_open(ctx, path);
-    limn_predictor *p = must_predict(ctx, model, 1, 0);
+/* A model of FEATURES features, and a file whose rows have more. */
+typedef struct beyond {
+    limn_context *ctx;
+    limn_model *model;
+    struct svm_model *peer;
+    table wide;
+    char rows[PATH];
     limn_read_options reading;
-    limn_reader *reader = NULL;
-    limn_rows piece;
-    size_t done = 0, changed = 0, right = 0;
-    limn_read_options_init(&reading);
-    assert_int_equal(limn_reader_open(ctx, rows, &reading, model, &reader), LIMN_OK);
-    while (limn_reader_next(reader, 33, &piece) == LIMN_OK && piece.n) {
-        double scores[33 * 3], bare[33 * 3], f[3], size[3], answer;
-        limn_predictor_beyond(p, NULL);
-        assert_int_equal(limn_predict_scores(p, piece.x, piece.n, bare), LIMN_OK);
-        assert_non_null(piece.beyond);
-        limn_predictor_beyond(p, piece.beyond);
-        assert_int_equal(limn_predict_scores(p, piece.x, piece.n, scores), LIMN_OK);
-        changed += memcmp(scores, bare, piece.n * 3 * sizeof *bare) != 0;
-        for (size_t i = 0; i < piece.n; i++) {
-            peer_values(peer, wide.row[done + i], f, size, &answer);
-            for (size_t s = 0; s < 3; s++)
-                assert_true(fabs(scores[i * 3 + s] - f[s]) <= BOUND * size[s]);
-        }
-        done += piece.n;
+} beyond;
+
+/* A piece of the file: with what lies beyond the model, and without. Whether that differs. */
+static bool check_piece(const beyond *b, limn_predictor *p, const limn_rows *piece, size_t done) {
+    double scores[33 * 3], bare[33 * 3], f[3], size[3], answer;
+    float narrow[33 * FEATURES];
+    assert_int_equal(piece->width, FEATURES + 1);
+    for (size_t i = 0; i < piece->n; i++)
+        memcpy(narrow + i * FEATURES, piece->x + i * piece->width, sizeof *narrow * FEATURES);
+    assert_int_equal(limn_predict_scores(p, narrow, piece->n, bare), LIMN_OK);
+    assert_int_equal(
+        limn_predict_rows(p, LIMN_ANSWER_SCORES, piece->x, 1, piece->width + 1, scores),
+        LIMN_E_USAGE);
+    assert_int_equal(
+        limn_predict_rows(p, LIMN_ANSWER_SCORES, piece->x, piece->n, piece->width, scores),
+        LIMN_OK);
+    for (size_t i = 0; i < piece->n; i++) {
+        peer_values(b->peer, b->wide.row[done + i], f, size, &answer);
+        for (size_t s = 0; s < 3; s++)
+            assert_true(fabs(scores[i * 3 + s] - f[s]) <= BOUND * size[s]);
     }
-    assert_int_equal(done, wide.n);
-    assert_int_equal(changed > 0, kernel == RBF);
+    return memcmp(scores, bare, piece->n * 3 * sizeof *bare) != 0;
+}
+
+static void check_pieces(const beyond *b, bool rbf) {
+    limn_predictor *p = must_predict(b->ctx, b->model, 1, 0);
+    limn_reader *reader = NULL;
+    limn_rows piece = {.size = sizeof piece};
+    size_t done = 0, changed = 0;
+    assert_int_equal(limn_reader_open(b->ctx, b->rows, &b->reading, b->model, &reader), LIMN_OK);
+    for (; limn_reader_next(reader, 33, &piece) == LIMN_OK && piece.n; done += piece.n)
+        changed += check_piece(b, p, &piece, done);
+    assert_int_equal(done, b->wide.n);
+    assert_int_equal(changed > 0, rbf);
     limn_reader_free(reader);
     limn_predictor_free(p);
-    /* The whole file at once, as limn eval reads it. */
+}
+
+/* The whole file at once, as limn eval reads it. */
+static void check_whole(const beyond *b) {
     limn_data *data = NULL;
-    limn_evaluation e;
+    limn_evaluation e = {.size = sizeof e};
+    size_t right = 0;
     double values[3];
     limn_eval_options evaluating;
     limn_eval_options_init(&evaluating);
     evaluating.measure_speed = 0;
-    assert_int_equal(limn_data_read(ctx, rows, &reading, model, &data), LIMN_OK);
-    assert_int_equal(limn_evaluate(ctx, model, data, &evaluating, &e), LIMN_OK);
-    for (size_t i = 0; i < wide.n; i++)
-        right += svm_predict_values(peer, wide.row[i], values) == wide.y[i];
-    assert_true(fabs(e.accuracy - (double)right / (double)wide.n) < 1e-9);
+    assert_int_equal(limn_data_read(b->ctx, b->rows, &b->reading, b->model, &data), LIMN_OK);
+    assert_int_equal(limn_data_features(data), FEATURES);
+    assert_int_equal(limn_data_width(data), FEATURES + 1);
+    assert_int_equal(limn_evaluate(b->ctx, b->model, data, &evaluating, &e), LIMN_OK);
+    for (size_t i = 0; i < b->wide.n; i++)
+        right += svm_predict_values(b->peer, b->wide.row[i], values) == b->wide.y[i];
+    assert_true(fabs(e.accuracy - (double)right / (double)b->wide.n) < 1e-9);
     limn_evaluation_free(&e);
     limn_data_free(data);
-    limn_model_free(model);
-    svm_free_and_destroy_model(&peer);
-    limn_context_free(ctx);
+}
+
+static void check_beyond(int kernel) {
+    char path[PATH];
+    struct svm_parameter options = peer_options(C_SVC, kernel);
+    table t = table_make(LIMN_CLASSIFY, 120, FEATURES, 3, 1, 100);
+    beyond b = {.ctx = make_context(NULL, 1, 1),
+                .wide = table_make(LIMN_CLASSIFY, 120, WIDE, 3, 1, 101)};
+    b.peer = peer_file(&t, &options, in_folder("narrow.model", path));
+    write_libsvm(&b.wide, in_folder("wide.svm", b.rows));
+    b.model = must_open(b.ctx, path);
+    limn_read_options_init(&b.reading);
+    check_pieces(&b, kernel == RBF);
+    check_whole(&b);
+    limn_model_free(b.model);
+    svm_free_and_destroy_model(&b.peer);
+    limn_context_free(b.ctx);
     table_free(&t);
-    table_free(&wide);
+    table_free(&b.wide);
 }
 
 static void test_features_beyond_the_model_count_as_in_libsvm(void **state) {

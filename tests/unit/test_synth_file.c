@@ -23,7 +23,7 @@ static void folder_close(folder *f, bool has_file) {
 }
 
 static void check_file(const char *name, const char *file_name, size_t n) {
-    const limn_synth_options options = {.name = name, .rows = n};
+    const limn_synth_options options = {.size = sizeof options, .name = name, .rows = n};
     limn_read_options reading;
     limn_data *data = NULL;
     folder f;
@@ -66,7 +66,8 @@ static void test_columns_are_named(void **state) {
     static const char *const expected[][2] = {{"drift", "x1,x2,label\n"},
                                               {"friedman", "x1,x2,x3,x4,x5,x6,x7,x8,x9,x10,y\n"}};
     for (size_t t = 0; t < LM_COUNT(expected); t++) {
-        const limn_synth_options options = {.name = expected[t][0], .rows = 2};
+        const limn_synth_options options = {
+            .size = sizeof options, .name = expected[t][0], .rows = 2};
         char line[256] = "";
         folder f;
         limn_context *ctx = make_context(NULL, 1, 1);
@@ -87,9 +88,9 @@ static void test_no_name_and_no_rows_are_refused(void **state) {
     folder f;
     limn_context *ctx = make_context(NULL, 1, 1);
     folder_open(&f, "none.csv");
-    limn_synth_options options = {.name = NULL, .rows = 1};
+    limn_synth_options options = {.size = sizeof options, .name = NULL, .rows = 1};
     assert_int_equal(limn_synth(ctx, &options, f.file, NULL), LIMN_E_USAGE);
-    options = (limn_synth_options){.name = "linear", .rows = 0};
+    options = (limn_synth_options){.size = sizeof options, .name = "linear", .rows = 0};
     assert_int_equal(limn_synth(ctx, &options, f.file, NULL), LIMN_E_USAGE);
     assert_string_equal(limn_error(ctx), "linear: 0 rows are asked for; make at least 1");
     limn_context_free(ctx);
@@ -113,7 +114,8 @@ static int on_progress(void *user, const limn_progress *progress) {
 static void test_progress_counts_to_the_end_and_cancelling_leaves_no_file(void **state) {
     (void)state;
     for (int cancel_at = 0; cancel_at < 4; cancel_at++) {
-        const limn_synth_options options = {.name = "linear", .rows = 10000};
+        const limn_synth_options options = {
+            .size = sizeof options, .name = "linear", .rows = 10000};
         watch w = {.cancel_at = cancel_at};
         folder f;
         limn_context *ctx = make_context(NULL, 1, 1);
@@ -134,7 +136,7 @@ static void test_every_failing_allocation_is_reported_and_leaves_no_file(void **
     (void)state;
     static const char *const names[] = {"hypercube", "friedman", "mixture"};
     for (size_t t = 0; t < LM_COUNT(names); t++) {
-        const limn_synth_options options = {.name = names[t], .rows = 20};
+        const limn_synth_options options = {.size = sizeof options, .name = names[t], .rows = 20};
         limn_status status = LIMN_E_MEMORY;
         unsigned at = 1;
         for (; status != LIMN_OK; at++) {
@@ -194,7 +196,7 @@ static void meter_release(void *user, void *block) {
 }
 
 static size_t memory_for(const char *name, const char *file_name, uint64_t rows) {
-    const limn_synth_options options = {.name = name, .rows = rows};
+    const limn_synth_options options = {.size = sizeof options, .name = name, .rows = rows};
     limn_context_options with;
     limn_context *ctx = NULL;
     meter m = {0, 0};

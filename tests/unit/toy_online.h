@@ -120,16 +120,20 @@ static inline limn_status toy_save(limn_context *ctx, const void *model, lm_writ
 }
 
 /* More than it needs, and more with every row. */
-static inline bool toy_scratch(const void *model, size_t rows, size_t neighbors, size_t *bytes) {
-    const toy *t = model;
+static inline unsigned char *toy_lay_out(const toy *t, size_t rows, lm_cursor *at) {
+    return lm_take_cells(at, rows, t->count + 1, 64);
+}
+
+static inline void toy_scratch(const void *model, size_t rows, size_t neighbors, lm_cursor *at) {
     (void)neighbors;
-    return lm_mul(rows, 64 * (t->count + 1), bytes);
+    (void)toy_lay_out(model, rows, at);
 }
 
 static inline void toy_predict(const void *model, const float *x, size_t n, int32_t *classes,
                                void *scratch) {
     const toy *t = model;
-    memset(scratch, 1, n * 64 * (t->count + 1));
+    lm_cursor at = lm_cursor_at(scratch);
+    memset(toy_lay_out(t, n, &at), 1, n * 64 * (t->count + 1));
     for (size_t i = 0; i < n; i++)
         classes[i] = toy_nearest(t, x + i * t->d)->label;
 }
@@ -144,26 +148,24 @@ static inline void toy_values(const void *model, const float *x, size_t n, doubl
 
 static inline void toy_stats(const void *model, lm_stats *stats) {
     const toy *t = model;
-    *stats = (lm_stats){.touched_vectors = (double)t->count, .count = 1};
+    *stats = (lm_stats){.touched = {(double)t->count, 0}, .count = 1};
     stats->list[0].name = "kept";
     stats->list[0].value = (double)t->count;
 }
 
-static const lm_method toy_method = {.info = {.name = "toy",
-                                              .summary = "keeps every row",
-                                              .capabilities = LIMN_CAN_CLASSIFY | LIMN_CAN_REGRESS |
-                                                              LIMN_CAN_LEARN | LIMN_CAN_FORGET,
-                                              .default_scale = LIMN_SCALE_NONE},
-                                     .destroy = toy_destroy,
-                                     .save = toy_save,
-                                     .scratch_size = toy_scratch,
-                                     .predict = toy_predict,
-                                     .values = toy_values,
-                                     .stats = toy_stats,
-                                     .learn = toy_learn,
-                                     .widen = toy_widen,
-                                     .forget = toy_forget,
-                                     .compact = toy_compact};
+static const lm_online toy_online = {
+    .learn = toy_learn, .widen = toy_widen, .forget = toy_forget, .compact = toy_compact};
+
+static const lm_method toy_method = {
+    .info = {.name = "toy", .summary = "keeps every row", .default_scale = LIMN_SCALE_NONE},
+    .can = LIMN_CAN_CLASSIFY | LIMN_CAN_REGRESS,
+    .destroy = toy_destroy,
+    .save = toy_save,
+    .scratch = toy_scratch,
+    .predict = toy_predict,
+    .values = toy_values,
+    .stats = toy_stats,
+    .online = &toy_online};
 
 /* A model that has learned nothing: d features, the classes "a", "b" (classify), scaled as the rows
  * of x are. NULL when memory is out. */

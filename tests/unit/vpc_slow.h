@@ -540,6 +540,7 @@ static inline vpc_grown **grow_again(trial *t) {
     vpc_plan plan = {.set = &set,
                      .d = t->d,
                      .seed = t->ctx->seed,
+                     .stream = lm_stream_of("vpc"),
                      .style = t->set.style,
                      .distance = t->set.distance,
                      .gamma = t->set.gamma,

@@ -96,7 +96,8 @@ static inline limn_status begin_set(world *w, const limn_data *data, const char 
 
 static inline limn_status put_rows(lm_table_out *table, const limn_data *data, size_t from,
                                    size_t n) {
-    limn_rows rows = {.n = n,
+    limn_rows rows = {.size = sizeof rows,
+                      .n = n,
                       .x = data->x + from * data->schema.features,
                       .classes = data->label ? data->label + from : NULL,
                       .targets = data->target ? data->target + from : NULL};

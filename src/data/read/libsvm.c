@@ -9,6 +9,7 @@
 #include "data/number.h"
 #include "data/read/reader_impl.h"
 
+#include <float.h>
 #include <string.h>
 
 static bool is_blank(char c) {
@@ -166,6 +167,12 @@ static limn_status new_feature(limn_reader *r, const lm_place *place, lm_sink *s
     return LIMN_OK;
 }
 
+/* The sum of squares stays finite, as features do. */
+static void add_beyond(float *sum, float value) {
+    double more = (double)*sum + (double)value * (double)value;
+    *sum = more < (double)FLT_MAX ? (float)more : FLT_MAX;
+}
+
 static limn_status row_pairs(limn_reader *r, const lm_place *place, const char *p, lm_sink *sink) {
     uint64_t before = 0;
     for (p = skip_blanks(p); !ends(*p); p = skip_blanks(p)) {
@@ -187,7 +194,7 @@ static limn_status row_pairs(limn_reader *r, const lm_place *place, const char *
         if (index <= r->schema.features)
             sink->x[sink->n * sink->stride + index - 1] = value;
         else
-            sink->beyond[sink->n] += value * value;
+            add_beyond(&sink->x[sink->n * sink->stride + r->schema.features], value);
         before = index;
         p = end;
     }
@@ -197,8 +204,6 @@ static limn_status row_pairs(limn_reader *r, const lm_place *place, const char *
 static limn_status parse_row(limn_reader *r, const char *p, lm_sink *sink) {
     lm_place place = {r->text.line, 0, NULL};
     memset(sink->x + sink->n * sink->stride, 0, sink->stride * sizeof *sink->x);
-    if (sink->beyond)
-        sink->beyond[sink->n] = 0;
     limn_status status = row_label(r, &place, &p, sink);
     if (status == LIMN_OK)
         status = row_pairs(r, &place, p, sink);

@@ -2,6 +2,7 @@
  *
  * Memory of a whole read grows by half at a time (a large realloc moves pages, not bytes) up to the
  * context's limit, which is checked before it is taken. */
+#include "base/sized.h"
 #include "data/read/reader_impl.h"
 
 #include "data/number.h"
@@ -26,7 +27,7 @@ static const lm_format *const formats[] = {&lm_npy_format, &lm_idx_format, &lm_a
                                            &lm_libsvm_format, &lm_csv_format};
 
 void limn_read_options_init(limn_read_options *options) {
-    memset(options, 0, sizeof *options);
+    LM_SIZED_INIT(options);
 }
 
 /* ---- sentences ---- */
@@ -350,7 +351,6 @@ static void sink_free(const limn_allocator *mem, lm_sink *sink) {
     lm_free(mem, sink->label);
     lm_free(mem, sink->target);
     lm_free(mem, sink->weight);
-    lm_free(mem, sink->beyond);
     *sink = (lm_sink){0};
 }
 
@@ -425,24 +425,24 @@ static limn_status sink_resize(limn_reader *r, lm_sink *sink, size_t capacity) {
             return lm_fail_memory(r->ctx);
         sink->weight = weight;
     }
-    if (r->schema.beyond) {
-        float *beyond = lm_resize(&r->mem, sink->beyond, capacity, sizeof *beyond);
-        if (!beyond)
-            return lm_fail_memory(r->ctx);
-        if (capacity > sink->capacity)
-            memset(beyond + sink->capacity, 0, (capacity - sink->capacity) * sizeof *beyond);
-        sink->beyond = beyond;
-    }
+    /* Formats without sparse rows do not write what lies beyond the features. */
+    for (size_t i = sink->capacity; i < capacity && r->schema.beyond; i++)
+        x[i * sink->stride + r->schema.features] = 0;
     sink->capacity = capacity;
     return LIMN_OK;
 }
 
+void limn_rows_init(limn_rows *rows) {
+    LM_SIZED_INIT(rows);
+}
+
 limn_status limn_reader_next(limn_reader *reader, size_t max_rows, limn_rows *rows) {
     lm_sink *block = &reader->block;
-    *rows = (limn_rows){0};
+    limn_rows found = {.width = lm_schema_width(&reader->schema)};
+    lm_sized_give(&found, rows, sizeof found);
     if (!max_rows)
         return lm_fail(reader->ctx, LIMN_E_USAGE, "a piece of 0 rows cannot be read");
-    block->stride = reader->schema.features;
+    block->stride = lm_schema_width(&reader->schema);
     size_t most = BLOCK_BYTES / sizeof(float) / block->stride;
     most = most < 1 ? 1 : most > BLOCK_ROWS ? BLOCK_ROWS : most;
     most = most < max_rows ? most : max_rows;
@@ -456,9 +456,14 @@ limn_status limn_reader_next(limn_reader *reader, size_t max_rows, limn_rows *ro
         status = read_rows(reader, block);
         block->capacity = room;
     }
-    if (status == LIMN_OK)
-        *rows = (limn_rows){block->n,      block->x,      block->label,
-                            block->target, block->weight, block->beyond};
+    if (status == LIMN_OK) {
+        found.n = block->n;
+        found.x = block->x;
+        found.classes = block->label;
+        found.targets = block->target;
+        found.weights = block->weight;
+        lm_sized_give(&found, rows, sizeof found);
+    }
     return status;
 }
 
@@ -500,9 +505,9 @@ static limn_status sink_reserve(limn_reader *r, lm_sink *sink) {
     if (status != LIMN_OK || sink->n < sink->capacity)
         return status;
     double next = ((double)sink->n + 1) * row_bytes(r, sink->stride);
-    if (next > (double)r->ctx->memory_limit && r->schema.features &&
-        r->schema.features < sink->stride)
-        narrow_rows(sink, r->schema.features); /* room for features to come is a luxury here */
+    size_t width = lm_schema_width(&r->schema);
+    if (next > (double)r->ctx->memory_limit && width && width < sink->stride)
+        narrow_rows(sink, width); /* room for features to come is a luxury here */
     double most = (double)r->ctx->memory_limit / row_bytes(r, sink->stride) + 1;
     size_t first = FIRST_BYTES / sizeof(float) / sink->stride + 1;
     size_t capacity = sink->capacity ? sink->capacity + sink->capacity / 2 + 1 : first;
@@ -600,7 +605,8 @@ static limn_status finish(limn_reader *r, lm_sink *sink) {
 }
 
 static limn_status read_all(limn_reader *r, lm_sink *sink) {
-    sink->stride = r->schema.features ? r->schema.features : 1;
+    size_t width = lm_schema_width(&r->schema);
+    sink->stride = width ? width : 1;
     limn_status status = check_size(r);
     for (size_t before = SIZE_MAX; status == LIMN_OK && sink->n != before;) {
         status = sink_reserve(r, sink);
@@ -608,8 +614,8 @@ static limn_status read_all(limn_reader *r, lm_sink *sink) {
         if (status == LIMN_OK)
             status = read_rows(r, sink);
     }
-    if (status == LIMN_OK && r->schema.features < sink->stride)
-        narrow_rows(sink, r->schema.features);
+    if (status == LIMN_OK && lm_schema_width(&r->schema) < sink->stride)
+        narrow_rows(sink, lm_schema_width(&r->schema));
     if (status == LIMN_OK)
         status = finish(r, sink);
     if (status == LIMN_OK)
@@ -632,7 +638,6 @@ static void move_into(limn_data *data, limn_reader *r, lm_sink *sink) {
     data->label = sink->label;
     data->target = sink->target;
     data->weight = sink->weight;
-    data->beyond = sink->beyond;
     *sink = (lm_sink){0};
 }
 

@@ -19,7 +19,6 @@ typedef struct lm_sink {
     float *x;
     int32_t *label;
     double *target, *weight;
-    float *beyond; /* where the schema says so */
     size_t n, capacity, stride;
     uint64_t missing; /* cells of row n so far */
     lm_place first_missing;

@@ -4,6 +4,8 @@
  * x1, x2, ...; the last one is "label" with the classes 0, 1, ..., or "y" with the target. */
 #include "data/synth/synth.h"
 
+#include "base/sized.h"
+
 #include "data/write/write.h"
 
 #include <stdio.h>
@@ -187,16 +189,28 @@ done:
     return status;
 }
 
+void limn_synth_options_init(limn_synth_options *options) {
+    LM_SIZED_INIT(options);
+}
+
 limn_status limn_synth(limn_context *context, const limn_synth_options *options, const char *path,
                        const limn_write_options *writing) {
     lm_synth_run run;
-    limn_status status =
-        lm_synth_start(context, options->name, options->params, options->param_count, &run);
-    if (!status && options->rows == 0)
-        status = lm_fail(context, LIMN_E_USAGE, "%s: 0 rows are asked for; make at least 1",
-                         options->name);
+    limn_synth_options own;
+    limn_write_options format;
+    limn_synth_options_init(&own);
+    limn_write_options_init(&format);
+    limn_status status = lm_options_take(context, "synth_options", options, &own, sizeof own);
     if (!status)
-        status = write_rows(context, &run, options->rows, path, writing);
+        status = lm_options_take(context, "write_options", writing, &format, sizeof format);
+    if (status)
+        return status;
+    status = lm_synth_start(context, own.name, own.params, own.param_count, &run);
+    if (!status && own.rows == 0)
+        status =
+            lm_fail(context, LIMN_E_USAGE, "%s: 0 rows are asked for; make at least 1", own.name);
+    if (!status)
+        status = write_rows(context, &run, own.rows, path, &format);
     lm_synth_stop(&run);
     return status;
 }

@@ -6,6 +6,8 @@
  * rows never stand there without them. */
 #include "data/write/write_impl.h"
 
+#include "base/sized.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +25,7 @@ const char *limn_format_name(limn_format format) {
 }
 
 void limn_write_options_init(limn_write_options *options) {
-    memset(options, 0, sizeof *options);
+    LM_SIZED_INIT(options);
 }
 
 static const char *last_part(const char *path) {

@@ -11,6 +11,7 @@ enum { LEAST_WORK = 1 << 20, LEAST_ROWS = 16, MOST_ROWS = 256 };
 
 void bf_ahead_free(const limn_allocator *mem, bf_ahead *a) {
     lm_free_aligned(mem, a->x);
+    lm_free(mem, a->room);
     lm_free(mem, a->bytes);
     lm_free(mem, a->end);
     lm_free(mem, a->path);
@@ -43,14 +44,15 @@ bool bf_ahead_make(const limn_allocator *mem, const bf_model *m, size_t n, int t
     if (!lm_mul(rows, m->trees, &cells) || !lm_mul(rows, m->store.stride, &floats))
         return false;
     a->x = lm_alloc_aligned(mem, floats, sizeof *a->x);
-    a->bytes = lm_alloc(mem, floats, sizeof *a->bytes);
+    a->room = lm_alloc(mem, floats, sizeof *a->room);
+    a->bytes = lm_alloc(mem, rows, sizeof *a->bytes);
     a->end = lm_alloc(mem, cells, sizeof *a->end);
     a->path = lm_alloc(mem, cells, sizeof *a->path);
     a->known = lm_alloc(mem, cells, sizeof *a->known);
     a->grown = lm_alloc(mem, cells, sizeof *a->grown);
     a->grown_count = lm_alloc(mem, m->trees, sizeof *a->grown_count);
-    if (!a->x || !a->bytes || !a->end || !a->path || !a->known || !a->grown || !a->grown_count ||
-        !make_caches(mem, m, a))
+    if (!a->x || !a->room || !a->bytes || !a->end || !a->path || !a->known || !a->grown ||
+        !a->grown_count || !make_caches(mem, m, a))
         return false;
     memset(a->x, 0, floats * sizeof *a->x);
     a->most = rows;
@@ -67,8 +69,9 @@ static void look_at_row(void *user, size_t index, int thread) {
     const looking *l = user;
     const bf_model *m = l->m;
     bf_ahead *a = l->a;
-    bf_probe p = bf_probe_make(m, a->x + index * m->store.stride,
-                               a->bytes + index * m->store.stride, a->cache[thread]);
+    const float *x = a->x + index * m->store.stride;
+    a->bytes[index] = bf_bytes(&m->store, x, a->room + index * m->store.stride);
+    bf_probe p = bf_probe_make(m, x, a->bytes[index], a->cache[thread]);
     for (size_t t = 0; t < m->trees;) {
         size_t some[BF_GROUP], count = 0, cell = index * m->trees;
         bf_end ends[BF_GROUP];
@@ -97,8 +100,19 @@ void bf_ahead_look(const bf_model *m, bf_ahead *a, const float *x, size_t n, uin
     lm_parallel(a->threads, n, look_at_row, &l);
 }
 
+static bool looked_at(const bf_ahead *a, uint64_t id) {
+    return id >= a->first && id - a->first < a->rows;
+}
+
+bool bf_ahead_bytes(const bf_ahead *a, uint64_t id, const uint8_t **bytes) {
+    if (!looked_at(a, id))
+        return false;
+    *bytes = a->bytes[id - a->first];
+    return true;
+}
+
 bool bf_ahead_end(const bf_model *m, const bf_ahead *a, uint64_t id, size_t tree, bf_end *end) {
-    if (id < a->first || id - a->first >= a->rows)
+    if (!looked_at(a, id))
         return false;
     size_t cell = (size_t)(id - a->first) * m->trees + tree;
     const bf_path *path = &a->path[cell];

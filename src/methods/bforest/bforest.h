@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-enum { BF_FILE_VERSION = 1, BF_CHUNK = 64, BF_GROUP = 8, BF_MEASURED = 128 };
+enum { BF_FILE_VERSION = 2, BF_CHUNK = 64, BF_GROUP = 8, BF_MEASURED = 128 };
 #define BF_NONE UINT32_MAX
 
 /* In the order of the choices in the parameter table. */
@@ -63,11 +63,13 @@ void bf_store_free(const limn_allocator *mem, bf_store *s);
 bool bf_store_reserve(const limn_allocator *mem, bf_store *s);
 /* Makes what is derived from rows and states: refs (zero), bytes and the table. */
 bool bf_store_derive(const limn_allocator *mem, bf_store *s);
-/* Into reserved room, as the newest; x holds stride floats. */
-uint32_t bf_store_put(bf_store *s, const float *x, double norm, int32_t label, double value,
-                      uint64_t id);
-/* A row as bytes; false if it is not one of whole numbers 0..255. */
-bool bf_bytes(const bf_store *s, const float *x, uint8_t *bytes);
+/* Into reserved room, as the newest; x holds stride floats, bytes the same as bf_bytes gave them,
+ * or NULL where it did not. */
+uint32_t bf_store_put(bf_store *s, const float *x, const uint8_t *bytes, double norm, int32_t label,
+                      double value, uint64_t id);
+/* A row as bytes, in room; NULL if it is not one of whole numbers 0..255, or rows are kept as
+ * floats only. */
+const uint8_t *bf_bytes(const bf_store *s, const float *x, uint8_t *room);
 /* A live point takes another id, larger than all, and is the newest. */
 void bf_store_renew(bf_store *s, uint32_t slot, uint64_t id);
 /* A live point stops to be one: it is a signpost, or its slot is free when no node has it. */
@@ -107,7 +109,7 @@ typedef struct bf_model {
     uint64_t warmup, max_points;
     bool refresh, fixed_eps;
     double eps;
-    uint64_t seed;
+    uint64_t seed, stream;
     uint64_t seen;           /* n */
     uint64_t built;          /* n when the trees of the warm-up were last built */
     uint64_t asked, spent;   /* queries measured and their comparisons, older ones fading */
@@ -167,7 +169,7 @@ enum { BF_TIES, BF_SAMPLE, BF_WARMUP, BF_REFRESH, BF_MEASURE };
 
 static inline uint64_t bf_hash(const bf_model *m, uint64_t purpose, uint64_t tree, uint64_t epoch,
                                uint64_t id) {
-    return lm_hash(lm_hash(m->seed, LM_STREAM_BFOREST, purpose), lm_hash(tree, epoch, 0), id);
+    return lm_hash(lm_hash(m->seed, m->stream, purpose), lm_hash(tree, epoch, 0), id);
 }
 
 /* Whether the tree learns that row (epoch 0) or keeps that point in a refresh. */
@@ -175,9 +177,9 @@ static inline bool bf_sampled(const bf_model *m, uint64_t tree, uint64_t epoch, 
     return m->rho >= 1 || (double)(bf_hash(m, BF_SAMPLE, tree, epoch, id) >> 11) * 0x1p-53 < m->rho;
 }
 
-/* x must outlive the probe; it is padded with zeros to the stride of the store, which is the room
- * in bytes. */
-bf_probe bf_probe_make(const bf_model *m, const float *x, uint8_t *bytes, uint64_t *cache);
+/* x must outlive the probe; it is padded with zeros to the stride of the store. bytes: of bf_bytes.
+ */
+bf_probe bf_probe_make(const bf_model *m, const float *x, const uint8_t *bytes, uint64_t *cache);
 bf_probe bf_probe_point(const bf_model *m, size_t point);
 /* Keys of the distances to count points. */
 void bf_distances(const bf_model *m, bf_probe *p, const uint32_t *points, size_t count,
@@ -213,11 +215,12 @@ bool bf_grow(const limn_allocator *mem, const bf_model *m, uint64_t number, cons
 /* ---- ahead.c: descents of rows to come, by several threads ---- */
 
 typedef struct bf_ahead {
-    size_t most;          /* rows that are looked at together; 0: none */
-    uint64_t first, rows; /* ids of those that were looked at */
-    float *x;             /* most x stride */
-    uint8_t *bytes;       /* the same */
-    bf_end *end;          /* most x trees, as are the next two */
+    size_t most;           /* rows that are looked at together; 0: none */
+    uint64_t first, rows;  /* ids of those that were looked at */
+    float *x;              /* most x stride */
+    uint8_t *room;         /* the same as bytes ... */
+    const uint8_t **bytes; /* ... most: where each row is one, or NULL */
+    bf_end *end;           /* most x trees, as are the next two */
     bf_path *path;
     bool *known;
     uint32_t *grown; /* trees x most: nodes that got a child since */
@@ -232,6 +235,8 @@ bool bf_ahead_make(const limn_allocator *mem, const bf_model *m, size_t n, int t
 void bf_ahead_free(const limn_allocator *mem, bf_ahead *a);
 /* Descends for n rows (at most a->most) from id on in the trees that learn them, or in all. */
 void bf_ahead_look(const bf_model *m, bf_ahead *a, const float *x, size_t n, uint64_t id, bool all);
+/* Whether that row was looked at; *bytes is the row then, as bf_bytes gave it. */
+bool bf_ahead_bytes(const bf_ahead *a, uint64_t id, const uint8_t **bytes);
 /* The end of a descent that is as good as a new one. */
 bool bf_ahead_end(const bf_model *m, const bf_ahead *a, uint64_t id, size_t tree, bf_end *end);
 /* A node of the tree got a child. */
@@ -255,11 +260,12 @@ int32_t bf_winner(const bf_model *m, const bf_vote *vote);
 
 /* Whether distances that are known are kept for other trees. */
 bool bf_keeps_distances(const bf_model *m);
-bool bf_scratch_size(const void *model, size_t rows, size_t neighbors, size_t *bytes);
+void bf_scratch(const void *model, size_t rows, size_t neighbors, lm_cursor *at);
 void bf_predict(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
 void bf_proba(const void *model, const float *x, size_t n, double *proba, void *scratch);
 void bf_values(const void *model, const float *x, size_t n, double *values, void *scratch);
 void bf_stats(const void *model, lm_stats *stats);
+void bf_touched(const void *model, const float *x, size_t n, lm_touched *sum, void *scratch);
 
 /* ---- learn.c, forget.c ---- */
 

@@ -8,6 +8,11 @@
 
 #include <math.h>
 
+/* Files of version 1 were made with this stream of random numbers; later ones with that of the
+ * name.
+ */
+enum { STREAM_1 = 5 };
+
 /* What the file says of one tree. */
 typedef struct tree_record {
     uint64_t nodes, places, epoch, step;
@@ -59,36 +64,47 @@ static bool list_parts(bf_store *s, part *parts) {
     return true;
 }
 
-static limn_status put_trees(limn_context *ctx, const bf_model *m, lm_writer *writer) {
-    size_t places = 0, nodes = 0;
-    tree_record *records = lm_writer_memory(writer, m->trees, sizeof *records);
-    if (!records)
-        return lm_fail_memory(ctx);
+/* What is written of all trees; nothing is made where the writer only measures. */
+typedef struct forest {
+    size_t nodes, places;
+    tree_record *record;
+    bf_node *node;
+    uint32_t *arena;
+} forest;
+
+static bool copy_trees(const bf_model *m, lm_writer *writer, forest *f) {
+    size_t nodes = 0, places = 0;
+    f->record = lm_writer_memory(writer, m->trees, sizeof *f->record);
+    f->node = lm_writer_memory(writer, f->nodes, sizeof *f->node);
+    f->arena = lm_writer_memory(writer, f->places, sizeof *f->arena);
+    if (!f->record || !f->node || !f->arena)
+        return false;
     for (size_t t = 0; t < m->trees; t++) {
         const bf_tree *tree = &m->tree[t];
-        size_t own = bf_tree_places(tree);
-        records[t] = (tree_record){tree->nodes, own, tree->epoch, tree->step};
-        places += own;
+        f->record[t] = (tree_record){tree->nodes, bf_tree_places(tree), tree->epoch, tree->step};
+        bf_tree_write(tree, f->node + nodes, f->arena + places);
         nodes += tree->nodes;
+        places += (size_t)f->record[t].places;
     }
-    bf_node *node = lm_writer_memory(writer, nodes, sizeof *node);
-    uint32_t *arena = lm_writer_memory(writer, places, sizeof *arena);
-    if (!node || !arena)
-        return lm_fail_memory(ctx);
-    nodes = places = 0;
+    return true;
+}
+
+static limn_status put_trees(limn_context *ctx, const bf_model *m, lm_writer *writer) {
+    forest f = {.nodes = 0};
     for (size_t t = 0; t < m->trees; t++) {
-        bf_tree_write(&m->tree[t], node + nodes, arena + places);
-        nodes += (size_t)records[t].nodes;
-        places += (size_t)records[t].places;
+        f.nodes += m->tree[t].nodes;
+        f.places += bf_tree_places(&m->tree[t]);
     }
-    limn_status status = lm_writer_section(writer, "bforest.trees", BF_FILE_VERSION, records,
-                                           m->trees * sizeof *records);
-    if (status == LIMN_OK && nodes)
-        status =
-            lm_writer_section(writer, "bforest.nodes", BF_FILE_VERSION, node, nodes * sizeof *node);
-    if (status == LIMN_OK && places)
-        status = lm_writer_section(writer, "bforest.children", BF_FILE_VERSION, arena,
-                                   places * sizeof *arena);
+    if (!lm_writer_measures(writer) && !copy_trees(m, writer, &f))
+        return lm_fail_memory(ctx);
+    limn_status status = lm_writer_section(writer, "bforest.trees", BF_FILE_VERSION, f.record,
+                                           m->trees * sizeof *f.record);
+    if (status == LIMN_OK && f.nodes)
+        status = lm_writer_section(writer, "bforest.nodes", BF_FILE_VERSION, f.node,
+                                   f.nodes * sizeof *f.node);
+    if (status == LIMN_OK && f.places)
+        status = lm_writer_section(writer, "bforest.children", BF_FILE_VERSION, f.arena,
+                                   f.places * sizeof *f.arena);
     return status;
 }
 
@@ -108,7 +124,8 @@ limn_status bf_save(limn_context *ctx, const void *opaque, lm_writer *writer) {
 
 /* ---- loading: the points ---- */
 
-static limn_status get_about(limn_context *ctx, const lm_file *file, bf_model *m) {
+static limn_status get_about(limn_context *ctx, const lm_file *file, const lm_params *params,
+                             bf_model *m) {
     lm_kv kv;
     int64_t seed = 0, trees = 0, slots = 0, unused = 0, counts[4] = {0};
     static const char *const keys[] = {"seen", "built", "asked", "spent"};
@@ -131,6 +148,7 @@ static limn_status get_about(limn_context *ctx, const lm_file *file, bf_model *m
     if (status == LIMN_OK && (m->asked >= BF_MEASURED || m->built > m->seen))
         status = lm_file_bad(ctx, file, "its counts are not possible");
     m->seed = (uint64_t)seed;
+    m->stream = kv.section.version < 2 ? STREAM_1 : lm_stream_of(params->owner);
     m->store.slots = (size_t)slots;
     m->store.free_count = (size_t)unused;
     return status;
@@ -308,7 +326,7 @@ limn_status bf_load(limn_context *ctx, const lm_file *file, const lm_shape *shap
     if (status == LIMN_E_USAGE)
         status = lm_fail(ctx, LIMN_E_MODEL, "%s: %s", lm_file_name(file), limn_error(ctx));
     if (status == LIMN_OK)
-        status = get_about(ctx, file, m);
+        status = get_about(ctx, file, params, m);
     if (status == LIMN_OK && m->seen != shape->rows)
         status = lm_file_bad(ctx, file, "the forest has learned %llu of %llu rows",
                              (unsigned long long)m->seen, (unsigned long long)shape->rows);

@@ -24,7 +24,8 @@
 /* What learning needs besides the model. */
 typedef struct work {
     float *x; /* padded */
-    uint8_t *bytes;
+    uint8_t *room;
+    const uint8_t *bytes; /* of x, made once: in room or in ahead; or NULL */
     uint64_t *cache;
     bf_end *ends;
     bool *known, *takes;
@@ -40,7 +41,7 @@ typedef struct row {
 
 static void work_free(const limn_allocator *mem, work *w) {
     lm_free_aligned(mem, w->x);
-    lm_free(mem, w->bytes);
+    lm_free(mem, w->room);
     lm_free(mem, w->cache);
     lm_free(mem, w->ends);
     lm_free(mem, w->known);
@@ -54,12 +55,12 @@ static bool work_make(const limn_allocator *mem, const bf_model *m, size_t n, in
     w->x = lm_alloc_aligned(mem, m->store.stride, sizeof *w->x);
     if (bf_keeps_distances(m) && !(w->cache = lm_alloc(mem, BF_CACHE, sizeof *w->cache)))
         return false;
-    w->bytes = lm_alloc(mem, m->store.stride, sizeof *w->bytes);
+    w->room = lm_alloc(mem, m->store.stride, sizeof *w->room);
     w->ends = lm_alloc(mem, m->trees, sizeof *w->ends);
     w->known = lm_alloc(mem, m->trees, sizeof *w->known);
     w->takes = lm_alloc(mem, m->trees, sizeof *w->takes);
     w->vote.votes = lm_alloc(mem, m->classes, sizeof *w->vote.votes);
-    if (!w->x || !w->bytes || !w->ends || !w->known || !w->takes || !w->vote.votes)
+    if (!w->x || !w->room || !w->ends || !w->known || !w->takes || !w->vote.votes)
         return false;
     memset(w->x, 0, m->store.stride * sizeof *w->x);
     return bf_ahead_make(mem, m, n, threads, &w->ahead);
@@ -118,8 +119,8 @@ static size_t choose_points(const building *b, size_t tree, uint64_t epoch, size
     const bf_model *m = b->m;
     size_t count =
         b->warmup ? choose_for_warmup(b, tree, order) : choose_for_refresh(b, tree, epoch, order);
-    lm_rng rng = lm_rng_at(bf_hash(m, b->warmup ? BF_WARMUP : BF_REFRESH, tree, 0, 0),
-                           LM_STREAM_BFOREST, b->warmup ? m->seen : epoch);
+    lm_rng rng = lm_rng_at(bf_hash(m, b->warmup ? BF_WARMUP : BF_REFRESH, tree, 0, 0), m->stream,
+                           b->warmup ? m->seen : epoch);
     lm_rng_shuffle(&rng, order + b->warmup, count - b->warmup);
     return count;
 }
@@ -312,7 +313,7 @@ static limn_status take(limn_context *ctx, bf_model *m, const bf_probe *p, work 
     if (status != LIMN_OK)
         return status;
     if (store && point == BF_NONE)
-        point = bf_store_put(&m->store, p->x, p->norm, r->label, r->value, r->id);
+        point = bf_store_put(&m->store, p->x, p->bytes, p->norm, r->label, r->value, r->id);
     for (size_t t = 0; t < m->trees; t++)
         if (w->takes[t]) {
             bf_tree_append(&m->tree[t], &w->ends[t], point);
@@ -472,6 +473,8 @@ limn_status bf_learn(limn_context *ctx, void *opaque, const lm_lesson *lesson, s
             break;
         memcpy(w.x, lesson->x + i * m->d, m->d * sizeof *w.x);
         look_ahead(m, &w, lesson, i);
+        if (!bf_ahead_bytes(&w.ahead, r.id, &w.bytes))
+            w.bytes = bf_bytes(&m->store, w.x, w.room);
         status = learn_row(ctx, m, &w, &r, lesson->answer_class ? lesson->answer_class + i : NULL,
                            lesson->answer_value ? lesson->answer_value + i : NULL);
         if (status != LIMN_OK)

@@ -76,6 +76,9 @@ static const limn_param params[] = {
      .max = 4e9},
 };
 
+static const lm_online online = {
+    .learn = bf_learn, .widen = bf_widen, .forget = bf_forget, .compact = bf_compact};
+
 extern const lm_method lm_method_bforest;
 
 const lm_method lm_method_bforest = {
@@ -85,23 +88,21 @@ const lm_method lm_method_bforest = {
             .summary = "boundary forest: trees of examples that learn one row at a time",
             .paper = "Mathy, Derbinsky, Bento, Rosenthal and Yedidia 2015, The boundary forest "
                      "algorithm for online supervised and unsupervised learning",
-            .capabilities = LIMN_CAN_CLASSIFY | LIMN_CAN_REGRESS | LIMN_CAN_PROBA | LIMN_CAN_LEARN |
-                            LIMN_CAN_FORGET,
             .default_scale = LIMN_SCALE_NONE,
             .params = params,
             .param_count = LM_COUNT(params),
         },
+    .can = LIMN_CAN_CLASSIFY | LIMN_CAN_REGRESS,
+    .brief = "trees=7 warmup=40",
     .train = bf_train,
     .destroy = bf_destroy,
     .save = bf_save,
     .load = bf_load,
-    .scratch_size = bf_scratch_size,
+    .scratch = bf_scratch,
     .predict = bf_predict,
     .proba = bf_proba,
     .values = bf_values,
     .stats = bf_stats,
-    .learn = bf_learn,
-    .widen = bf_widen,
-    .forget = bf_forget,
-    .compact = bf_compact,
+    .touched = bf_touched,
+    .online = &online,
 };

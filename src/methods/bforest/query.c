@@ -7,6 +7,7 @@
  *
  * A tree whose descent ends at a signpost votes by the last live point on the way; if no tree has
  * one, the nearest of all live points answers; if there is none, all classes are equally likely. */
+#include "base/argmax.h"
 #include "methods/bforest/bforest.h"
 
 #include <math.h>
@@ -127,34 +128,13 @@ uint64_t bf_measure(const bf_model *m, bf_probe *p, bf_vote *v) {
 }
 
 int32_t bf_winner(const bf_model *m, const bf_vote *v) {
-    size_t best = 0;
-    if (!v->voters)
-        return -1;
-    for (size_t c = 1; c < m->classes; c++)
-        if (v->votes[c] > v->votes[best])
-            best = c;
-    return (int32_t)best;
+    return v->voters ? (int32_t)lm_argmax(v->votes, m->classes) : -1;
 }
 
 /* ---- queries ---- */
 
-static size_t round64(size_t n) {
-    return (n + 63) / 64 * 64;
-}
-
 bool bf_keeps_distances(const bf_model *m) {
     return m->metric == BF_CALLER || m->d >= CACHE_FROM;
-}
-
-bool bf_scratch_size(const void *opaque, size_t rows, size_t neighbors, size_t *bytes) {
-    const bf_model *m = opaque;
-    size_t votes, row;
-    (void)rows, (void)neighbors;
-    return lm_mul(m->classes, sizeof(double), &votes) && lm_add(votes, 64, &votes) &&
-           lm_mul(m->store.stride, sizeof(float), &row) &&
-           lm_add(round64(votes - 64), round64(row), bytes) &&
-           lm_add(*bytes, round64(m->store.stride), bytes) &&
-           lm_add(*bytes, bf_keeps_distances(m) ? BF_CACHE * sizeof(uint64_t) : 0, bytes);
 }
 
 /* One row's memory. */
@@ -163,25 +143,36 @@ typedef struct layout {
     float *x;
     uint8_t *bytes;
     uint64_t *cache;
+    uint64_t comparisons; /* of all rows */
 } layout;
 
+static layout lay_out(const bf_model *m, lm_cursor *at) {
+    layout l = {.cache = NULL};
+    l.vote.votes = lm_take(at, m->classes, sizeof *l.vote.votes);
+    l.x = lm_take(at, m->store.stride, sizeof *l.x);
+    l.bytes = lm_take(at, m->store.stride, sizeof *l.bytes);
+    if (bf_keeps_distances(m))
+        l.cache = lm_take(at, BF_CACHE, sizeof *l.cache);
+    return l;
+}
+
+void bf_scratch(const void *opaque, size_t rows, size_t neighbors, lm_cursor *at) {
+    (void)rows, (void)neighbors;
+    (void)lay_out(opaque, at);
+}
+
 static layout begin(const bf_model *m, void *scratch) {
-    char *base = scratch;
-    layout at = {.vote.votes = scratch};
-    base += round64(m->classes * sizeof(double));
-    at.x = (float *)(void *)base;
-    base += round64(m->store.stride * sizeof(float));
-    at.bytes = (uint8_t *)base;
-    base += round64(m->store.stride);
-    at.cache = bf_keeps_distances(m) ? (uint64_t *)(void *)base : NULL;
+    lm_cursor cursor = lm_cursor_at(scratch);
+    layout at = lay_out(m, &cursor);
     memset(at.x, 0, m->store.stride * sizeof *at.x);
     return at;
 }
 
 static void ask_row(const bf_model *m, layout *at, const float *x) {
     memcpy(at->x, x, m->d * sizeof *x);
-    bf_probe p = bf_probe_make(m, at->x, at->bytes, at->cache);
+    bf_probe p = bf_probe_make(m, at->x, bf_bytes(&m->store, at->x, at->bytes), at->cache);
     bf_ask(m, &p, NULL, NULL, &at->vote);
+    at->comparisons += p.comparisons;
 }
 
 void bf_predict(const void *opaque, const float *x, size_t n, int32_t *classes, void *scratch) {
@@ -216,6 +207,21 @@ void bf_values(const void *opaque, const float *x, size_t n, double *values, voi
 
 /* ---- figures ---- */
 
+static lm_touched touched_by(const bf_model *m, double vectors) {
+    return (lm_touched){vectors, vectors * (double)m->store.stride *
+                                     (m->store.bytes ? 1 : (double)sizeof(float))};
+}
+
+void bf_touched(const void *opaque, const float *x, size_t n, lm_touched *sum, void *scratch) {
+    const bf_model *m = opaque;
+    layout at = begin(m, scratch);
+    for (size_t i = 0; i < n; i++)
+        ask_row(m, &at, x + i * m->d);
+    lm_touched spent = touched_by(m, (double)at.comparisons);
+    sum->vectors += spent.vectors;
+    sum->bytes += spent.bytes;
+}
+
 void bf_stats(const void *opaque, lm_stats *stats) {
     const bf_model *m = opaque;
     size_t depth = 0, loose = 0;
@@ -234,9 +240,7 @@ void bf_stats(const void *opaque, lm_stats *stats) {
     const double values[] = {(double)m->trees, (double)m->store.live, (double)m->nodes,
                              (double)depth,    (double)m->signposts,  (double)loose,
                              vectors};
-    double bytes = (double)m->store.stride * (m->store.bytes ? 1 : (double)sizeof(float));
-    *stats = (lm_stats){
-        .touched_vectors = vectors, .touched_bytes = vectors * bytes, .count = LM_COUNT(values)};
+    *stats = (lm_stats){.touched = touched_by(m, vectors), .count = LM_COUNT(values)};
     for (size_t i = 0; i < LM_COUNT(values); i++) {
         stats->list[i].name = names[i];
         stats->list[i].value = values[i];

@@ -172,7 +172,7 @@ static bool table_make(const limn_allocator *mem, bf_store *s, size_t points) {
 
 /* ---- rows of bytes ---- */
 
-bool bf_bytes(const bf_store *s, const float *x, uint8_t *bytes) {
+static bool to_bytes(const bf_store *s, const float *x, uint8_t *bytes) {
     int strange = 0;
     for (size_t j = 0; j < s->stride; j++) {
         float v = x[j] >= 0 && x[j] <= 255 ? x[j] : 0;
@@ -182,12 +182,16 @@ bool bf_bytes(const bf_store *s, const float *x, uint8_t *bytes) {
     return !strange;
 }
 
+const uint8_t *bf_bytes(const bf_store *s, const float *x, uint8_t *room) {
+    return s->bytes && to_bytes(s, x, room) ? room : NULL;
+}
+
 /* All rows as bytes; without memory for that the rows themselves do. */
 static void make_bytes(const limn_allocator *mem, bf_store *s) {
     s->byte = s->bytes ? lm_alloc_aligned(mem, s->slots ? s->slots : 1, s->stride) : NULL;
     s->bytes = s->byte != NULL;
     for (size_t i = 0; i < s->slots && s->bytes; i++)
-        s->bytes = bf_bytes(s, s->x + i * s->stride, s->byte + i * s->stride);
+        s->bytes = to_bytes(s, s->x + i * s->stride, s->byte + i * s->stride);
     if (!s->bytes) {
         lm_free_aligned(mem, s->byte);
         s->byte = NULL;
@@ -268,8 +272,8 @@ bool bf_store_reserve(const limn_allocator *mem, bf_store *s) {
 
 /* ---- points ---- */
 
-uint32_t bf_store_put(bf_store *s, const float *x, double norm, int32_t label, double value,
-                      uint64_t id) {
+uint32_t bf_store_put(bf_store *s, const float *x, const uint8_t *bytes, double norm, int32_t label,
+                      double value, uint64_t id) {
     uint32_t slot = s->free_count ? s->free[--s->free_count] : (uint32_t)s->slots++;
     memcpy(s->x + (size_t)slot * s->stride, x, s->stride * sizeof *x);
     if (s->values)
@@ -278,7 +282,9 @@ uint32_t bf_store_put(bf_store *s, const float *x, double norm, int32_t label, d
         s->label[slot] = label;
     if (s->norms)
         s->norm[slot] = norm;
-    if (s->bytes && !bf_bytes(s, x, s->byte + (size_t)slot * s->stride))
+    if (s->bytes && bytes)
+        memcpy(s->byte + (size_t)slot * s->stride, bytes, s->stride);
+    else
         s->bytes = false; /* byte is freed when the columns are moved */
     s->id[slot] = id;
     s->state[slot] = BF_LIVE;
@@ -351,7 +357,8 @@ bool bf_store_pack(const limn_allocator *mem, bf_store *s, uint32_t *moved) {
         return false;
     }
     for (uint32_t i = s->oldest; i != BF_NONE; i = s->newer[i]) {
-        moved[i] = bf_store_put(&packed, row_of(s, i), s->norms ? s->norm[i] : 0,
+        const uint8_t *bytes = s->bytes ? s->byte + (size_t)i * s->stride : NULL;
+        moved[i] = bf_store_put(&packed, row_of(s, i), bytes, s->norms ? s->norm[i] : 0,
                                 s->values ? 0 : s->label[i], s->values ? s->value[i] : 0, s->id[i]);
         packed.refs[moved[i]] = s->refs[i];
     }

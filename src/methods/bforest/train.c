@@ -60,6 +60,7 @@ limn_status bf_train(limn_context *ctx, const lm_train_set *set, const lm_params
     m->d = set->d;
     m->classes = set->classes;
     m->seed = ctx->seed;
+    m->stream = lm_stream_of(params->owner);
     m->owned = m->store.owned = true;
     limn_status status = bf_configure(ctx, params, m);
     if (status == LIMN_OK) {

@@ -27,10 +27,9 @@ static bf_probe begin(const bf_model *m, const float *x) {
     return p;
 }
 
-bf_probe bf_probe_make(const bf_model *m, const float *x, uint8_t *bytes, uint64_t *cache) {
+bf_probe bf_probe_make(const bf_model *m, const float *x, const uint8_t *bytes, uint64_t *cache) {
     bf_probe p = begin(m, x);
-    if (m->store.bytes && bf_bytes(&m->store, x, bytes))
-        p.bytes = bytes;
+    p.bytes = m->store.bytes ? bytes : NULL; /* a row that is none may have come since */
     p.cache = cache;
     if (cache)
         memset(cache, 0xff, BF_CACHE * sizeof *cache);

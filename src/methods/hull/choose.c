@@ -145,7 +145,7 @@ static void plan_folds(judge *j) {
 static void deal(judge *j, limn_context *ctx, size_t c, size_t most, size_t *order,
                  size_t *kept_used) {
     size_t n = rows_of(j, c), folds = j->one_by_one ? n : j->folds;
-    lm_rng rng = lm_rng_at(ctx->seed, LM_STREAM_HULLS, c);
+    lm_rng rng = lm_rng_at(ctx->seed, j->m->options.stream, c);
     for (size_t i = 0; i < n; i++)
         order[i] = i;
     lm_rng_shuffle(&rng, order, n);
@@ -504,8 +504,10 @@ limn_status hull_choose(limn_context *ctx, const hull_space *space, size_t class
 static limn_status judge_local(limn_context *ctx, void *user, size_t index) {
     judge *j = user;
     const hull_model *m = j->m;
-    size_t bytes, row = j->rows[index], own = (size_t)j->label[index];
-    void *scratch = hull_local_scratch(m, &bytes) ? lm_alloc_aligned(&ctx->mem, bytes, 1) : NULL;
+    size_t row = j->rows[index], own = (size_t)j->label[index];
+    lm_cursor at = lm_cursor_at(NULL);
+    hull_local_scratch(m, &at);
+    void *scratch = lm_alloc_measured(&ctx->mem, &at);
     float *x = lm_alloc(&ctx->mem, m->d, sizeof *x);
     if (scratch && x) {
         lm_pack_row(&m->near[own].pack, row, x);

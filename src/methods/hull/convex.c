@@ -33,6 +33,7 @@ typedef struct layout {
     float *rows;                    /* ROWS + 1 rows of d */
     uint32_t *row_slot;             /* most samples */
     void *qp, *flat;
+    size_t touched; /* rows */
 } layout;
 
 static size_t support_of(const hull_model *m) {
@@ -40,50 +41,33 @@ static size_t support_of(const hull_model *m) {
     return m->options.kernel_space || most < m->d + 2 ? most : m->d + 2;
 }
 
-static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *bytes) {
-    size_t places = m->samples.panels * LM_PANEL, most = m->most_samples, k = m->classes;
-    size_t at[16], offset = 0, qp = 0, flat = 0;
-    if (!lm_qp_scratch(most, support_of(m), &qp) ||
-        (!m->options.kernel_space && !hull_flat_scratch(m, 1, &flat)) ||
-        !lm_lay_out(&offset, m->d, sizeof(double), &at[0]) ||
-        !lm_lay_out(&offset, places, sizeof(double), &at[1]) ||
-        !lm_lay_out(&offset, places, sizeof(double), &at[2]) ||
-        !lm_lay_out(&offset, most, sizeof(double), &at[3]) ||
-        !lm_lay_out(&offset, most, sizeof(double), &at[4]) ||
-        !lm_lay_out(&offset, most, sizeof(double), &at[5]) ||
-        !lm_lay_out(&offset, k, sizeof(double), &at[6]) ||
-        !lm_lay_out(&offset, k, sizeof(double), &at[7]) ||
-        !lm_lay_out(&offset, k, sizeof(double), &at[8]) ||
-        !lm_lay_out(&offset, k, sizeof(size_t), &at[9]) ||
-        !lm_lay_out(&offset, k, sizeof(uint32_t), &at[10]) ||
-        !lm_lay_out(&offset, places, sizeof(float), &at[11]) ||
-        !lm_lay_out(&offset, qp, 1, &at[12]) || !lm_lay_out(&offset, flat, 1, &at[13]) ||
-        !lm_lay_out(&offset, (ROWS + 1) * sizeof(float), m->d, &at[14]) ||
-        !lm_lay_out(&offset, most, sizeof(uint32_t), &at[15]))
-        return false;
-    *bytes = offset;
-    if (base)
-        *l = (layout){.wide = (void *)(base + at[0]),
-                      .values = (void *)(base + at[1]),
-                      .room = (void *)(base + at[2]),
-                      .q = (void *)(base + at[3]),
-                      .a = (void *)(base + at[4]),
-                      .start = (void *)(base + at[5]),
-                      .bound = (void *)(base + at[6]),
-                      .above = (void *)(base + at[7]),
-                      .centre = (void *)(base + at[8]),
-                      .nearest = (void *)(base + at[9]),
-                      .order = (void *)(base + at[10]),
-                      .near = (void *)(base + at[11]),
-                      .qp = base + at[12],
-                      .flat = base + at[13],
-                      .rows = (void *)(base + at[14]),
-                      .row_slot = (void *)(base + at[15])};
-    return true;
+static layout lay_out(const hull_model *m, lm_cursor *at) {
+    size_t places = m->samples.panels * LM_PANEL, most = m->most_samples, k = m->classes, qp;
+    layout l = {.touched = 0};
+    (void)lm_qp_scratch(most, support_of(m), &qp);
+    l.wide = lm_take(at, m->d, sizeof *l.wide);
+    l.values = lm_take(at, places, sizeof *l.values);
+    l.room = lm_take(at, places, sizeof *l.room);
+    l.q = lm_take(at, most, sizeof *l.q);
+    l.a = lm_take(at, most, sizeof *l.a);
+    l.start = lm_take(at, most, sizeof *l.start);
+    l.bound = lm_take(at, k, sizeof *l.bound);
+    l.above = lm_take(at, k, sizeof *l.above);
+    l.centre = lm_take(at, k, sizeof *l.centre);
+    l.nearest = lm_take(at, k, sizeof *l.nearest);
+    l.order = lm_take(at, k, sizeof *l.order);
+    l.near = lm_take(at, places, sizeof *l.near);
+    l.qp = lm_take(at, qp, 1);
+    l.rows = lm_take_cells(at, ROWS + 1, m->d, sizeof *l.rows);
+    l.row_slot = lm_take(at, most, sizeof *l.row_slot);
+    l.flat = lm_here(at);
+    if (!m->options.kernel_space)
+        hull_flat_scratch(m, 1, at);
+    return l;
 }
 
-bool hull_convex_scratch(const hull_model *m, size_t *bytes) {
-    return place(m, NULL, NULL, bytes);
+void hull_convex_scratch(const hull_model *m, lm_cursor *at) {
+    (void)lay_out(m, at);
 }
 
 limn_status hull_convex_prepare(limn_context *ctx, hull_model *m) {
@@ -279,6 +263,7 @@ static double solve(const hull_model *m, size_t c, const float *x, double self, 
                        .support_max = n < support_of(m) ? n : support_of(m)};
     lm_qp_result result;
     lm_qp_simplex(&gram, l->q, &goal, l->a, &result, l->qp);
+    l->touched += n * (1 + result.passes);
     if (result.abandoned)
         return INFINITY;
     double d2 = square + 2 * result.value;
@@ -323,12 +308,19 @@ static double look_kernel(const hull_model *m, const float *x, layout *l) {
     return self;
 }
 
-void hull_convex_measure(const hull_model *m, const float *x, bool prune, hull_found *found,
-                         void *scratch) {
-    layout l = {0};
-    size_t bytes;
+/* Rows that every query touches: all samples once, and for bounds the directions and centres. */
+static size_t touched_always(const hull_model *m) {
+    size_t rows = 0;
+    for (size_t c = 0; c < m->classes; c++)
+        rows += (size_t)m->count[c];
+    return m->options.kernel_space ? rows : rows + m->directions + m->classes;
+}
+
+lm_touched hull_convex_measure(const hull_model *m, const float *x, bool prune, hull_found *found,
+                               void *scratch) {
     double best = INFINITY, scale = 0, noise = 0, self = 0;
-    place(m, scratch, &l, &bytes);
+    lm_cursor at = lm_cursor_at(scratch);
+    layout l = lay_out(m, &at);
     if (m->options.kernel_space)
         self = look_kernel(m, x, &l);
     else
@@ -337,10 +329,10 @@ void hull_convex_measure(const hull_model *m, const float *x, bool prune, hull_f
         scale = fmax(scale, l.centre[c]);
         noise = fmax(noise, m->noise[c]);
         best = prune ? fmin(best, l.above[c]) : INFINITY;
-        size_t at = c;
-        for (; at > 0 && l.above[c] < l.above[l.order[at - 1]]; at--)
-            l.order[at] = l.order[at - 1];
-        l.order[at] = (uint32_t)c;
+        size_t place = c;
+        for (; place > 0 && l.above[c] < l.above[l.order[place - 1]]; place--)
+            l.order[place] = l.order[place - 1];
+        l.order[place] = (uint32_t)c;
     }
     double equal = 4 * HULL_TIE * scale + 2 * noise;
     for (size_t i = 0; i < m->classes; i++) {
@@ -352,4 +344,6 @@ void hull_convex_measure(const hull_model *m, const float *x, bool prune, hull_f
         found[c].d2 = solve(m, c, x, self, limit, &l);
         best = prune ? fmin(best, found[c].d2) : INFINITY;
     }
+    double rows = (double)(l.touched + touched_always(m));
+    return (lm_touched){rows, rows * (double)m->d * (double)sizeof(float)};
 }

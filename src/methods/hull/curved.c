@@ -71,18 +71,18 @@ typedef struct layout {
     double *wide, *kernel, *b, *t, *spare;
 } layout;
 
-static bool place(const hull_model *m, double *base, layout *l, size_t *bytes) {
-    size_t kernel = m->samples.panels * LM_PANEL, most = m->most_places, doubles;
-    doubles = m->d + kernel + m->most_samples + 2 * most + 8;
-    if (base)
-        *l = (layout){base, base + m->d, base + m->d + kernel,
-                      base + m->d + kernel + m->most_samples,
-                      base + m->d + kernel + m->most_samples + most};
-    return lm_mul(doubles, sizeof(double), bytes);
+static layout lay_out(const hull_model *m, lm_cursor *at) {
+    layout l;
+    l.wide = lm_take(at, m->d, sizeof *l.wide);
+    l.kernel = lm_take(at, m->samples.panels * LM_PANEL, sizeof *l.kernel);
+    l.b = lm_take(at, m->most_samples, sizeof *l.b);
+    l.t = lm_take(at, m->most_places, sizeof *l.t);
+    l.spare = lm_take(at, m->most_places, sizeof *l.spare);
+    return l;
 }
 
-bool hull_curved_scratch(const hull_model *m, size_t *bytes) {
-    return place(m, NULL, NULL, bytes);
+void hull_curved_scratch(const hull_model *m, lm_cursor *at) {
+    (void)lay_out(m, at);
 }
 
 /* The squared distance from the hull or disk of the class; w2: from its centre. */
@@ -124,9 +124,8 @@ static hull_found measure_class(const hull_model *m, size_t c, double self, layo
 }
 
 void hull_curved_measure(const hull_model *m, const float *x, hull_found *found, void *scratch) {
-    layout l = {0};
-    size_t bytes;
-    place(m, scratch, &l, &bytes);
+    lm_cursor at = lm_cursor_at(scratch);
+    layout l = lay_out(m, &at);
     double self = hull_kernel_values(m, x, l.kernel, l.wide);
     for (size_t c = 0; c < m->classes; c++)
         found[c] = measure_class(m, c, self, &l);

@@ -30,16 +30,17 @@ typedef struct guess {
 } guess;
 
 typedef struct layout {
-    size_t group;      /* rows at once */
-    float *x;          /* group x d: from the origin */
-    float *t;          /* group x places */
-    float *w2;         /* group x places of the means */
-    float *head;       /* axes, then products with the bases, then distances from the means */
-    guess *guesses;    /* classes */
-    hull_found *found; /* classes */
-    double *bound;     /* classes */
-    uint32_t *order;   /* classes */
-    double *wide;      /* d, then twice the most places */
+    size_t group;           /* rows at once */
+    float *x;               /* group x d: from the origin */
+    float *t;               /* group x places */
+    float *w2;              /* group x places of the means */
+    float *head;            /* axes, then products with the bases, then distances from the means */
+    guess *guesses;         /* classes */
+    hull_found *found;      /* classes */
+    double *bound;          /* classes */
+    uint32_t *order;        /* classes */
+    double *wide;           /* d, then twice the most places */
+    size_t rows, head_rows; /* touched: of d floats, of axes floats */
 } layout;
 
 static size_t places_of(const hull_model *m) {
@@ -52,38 +53,24 @@ static size_t mean_places(const hull_model *m) {
 
 /* ---- scratch ---- */
 
-static bool place(const hull_model *m, size_t rows, unsigned char *base, layout *l, size_t *bytes) {
-    size_t places = places_of(m), means = mean_places(m), at[9], offset = 0;
-    size_t group = MOST_PRODUCTS / (places + means);
-    group = group < 1 ? 1 : group < rows ? group : rows;
+static layout lay_out(const hull_model *m, size_t rows, lm_cursor *at) {
+    size_t places = places_of(m), means = mean_places(m), group = MOST_PRODUCTS / (places + means);
     size_t axes = (m->flat.axes + LM_PANEL - 1) / LM_PANEL * LM_PANEL;
-    if (!lm_lay_out(&offset, group * m->d, sizeof(float), &at[0]) ||
-        !lm_lay_out(&offset, group * (places ? places : 1), sizeof(float), &at[1]) ||
-        !lm_lay_out(&offset, group * means, sizeof(float), &at[2]) ||
-        !lm_lay_out(&offset, axes ? axes + places + means : 0, sizeof(float), &at[3]) ||
-        !lm_lay_out(&offset, m->classes, sizeof(guess), &at[4]) ||
-        !lm_lay_out(&offset, m->classes, sizeof(double), &at[5]) ||
-        !lm_lay_out(&offset, m->classes, sizeof(uint32_t), &at[6]) ||
-        !lm_lay_out(&offset, m->d + 2 * m->most_places, sizeof(double), &at[7]) ||
-        !lm_lay_out(&offset, m->classes, sizeof(hull_found), &at[8]))
-        return false;
-    *bytes = offset;
-    if (base)
-        *l = (layout){.group = group,
-                      .x = (void *)(base + at[0]),
-                      .t = (void *)(base + at[1]),
-                      .w2 = (void *)(base + at[2]),
-                      .head = (void *)(base + at[3]),
-                      .guesses = (void *)(base + at[4]),
-                      .bound = (void *)(base + at[5]),
-                      .order = (void *)(base + at[6]),
-                      .wide = (void *)(base + at[7]),
-                      .found = (void *)(base + at[8])};
-    return true;
+    layout l = {.group = group < 1 ? 1 : group < rows ? group : rows};
+    l.x = lm_take_cells(at, l.group, m->d, sizeof *l.x);
+    l.t = lm_take_cells(at, l.group, places ? places : 1, sizeof *l.t);
+    l.w2 = lm_take_cells(at, l.group, means, sizeof *l.w2);
+    l.head = lm_take(at, axes ? axes + places + means : 0, sizeof *l.head);
+    l.guesses = lm_take(at, m->classes, sizeof *l.guesses);
+    l.bound = lm_take(at, m->classes, sizeof *l.bound);
+    l.order = lm_take(at, m->classes, sizeof *l.order);
+    l.wide = lm_take(at, m->d + 2 * m->most_places, sizeof *l.wide);
+    l.found = lm_take(at, m->classes, sizeof *l.found);
+    return l;
 }
 
-bool hull_flat_scratch(const hull_model *m, size_t rows, size_t *bytes) {
-    return place(m, rows, NULL, NULL, bytes);
+void hull_flat_scratch(const hull_model *m, size_t rows, lm_cursor *at) {
+    (void)lay_out(m, rows, at);
 }
 
 limn_status hull_flat_prepare(limn_context *ctx, hull_model *m) {
@@ -213,6 +200,7 @@ static void multiply(const hull_model *m, const float *x, size_t n, layout *l) {
     const hull_flat *f = &m->flat;
     size_t places = places_of(m), means = mean_places(m);
     shift_rows(m, x, n, l->x);
+    l->rows += n * (m->directions + m->classes);
     if (places)
         lm_pack_block(&f->basis.high, LM_DOT, 0, f->basis.high.panels, l->x, m->d, n, l->t, places);
     lm_pack_block(&f->near_mean, LM_L2, 0, f->near_mean.panels, l->x, m->d, n, l->w2, means);
@@ -230,9 +218,8 @@ static size_t settle_row(const hull_model *m, const float *x, size_t i, layout *
 
 void hull_flat_measure(const hull_model *m, const float *x, size_t n, hull_found *found,
                        void *scratch) {
-    layout l = {0};
-    size_t bytes;
-    place(m, n, scratch, &l, &bytes);
+    lm_cursor at = lm_cursor_at(scratch);
+    layout l = lay_out(m, n, &at);
     for (size_t first = 0; first < n; first += l.group) {
         size_t some = n - first < l.group ? n - first : l.group;
         multiply(m, x + first * m->d, some, &l);
@@ -276,6 +263,8 @@ static void bound_classes(const hull_model *m, double size, layout *l) {
     size_t places = places_of(m), axes = f->head.panels * LM_PANEL;
     float *y = l->head, *t = y + axes, *w2 = t + places;
     double g = ((double)m->d + 4) * UNIT, h = ((double)f->axes + 4) * UNIT;
+    l->rows += f->axes;
+    l->head_rows += m->directions + m->classes;
     lm_pack_query(&f->head, LM_DOT, 0, f->head.panels, l->x, y);
     lm_pack_query(&f->head_basis, LM_DOT, 0, f->head_basis.panels, y, t);
     lm_pack_query(&f->head_mean, LM_L2, 0, f->head_mean.panels, y, w2);
@@ -303,6 +292,7 @@ static int32_t predict_by_head(const hull_model *m, const float *x, layout *l) {
     double size = size_of(l->x, m->d);
     bound_classes(m, size, l);
     lm_pack_query(&f->near_mean, LM_L2, 0, f->near_mean.panels, l->x, l->w2);
+    l->rows += m->classes;
     for (size_t c = 0; c < m->classes; c++)
         scale = fmax(scale, (double)l->w2[c]);
     for (size_t i = 0; i < m->classes; i++) {
@@ -314,6 +304,7 @@ static int32_t predict_by_head(const hull_model *m, const float *x, layout *l) {
         }
         size_t panels = f->start[c + 1] - f->start[c];
         float *t = l->t + (size_t)f->start[c] * LM_PANEL;
+        l->rows += panels * LM_PANEL;
         if (panels)
             lm_pack_query(&f->basis.high, LM_DOT, f->start[c], panels, l->x, t);
         l->guesses[c] = guess_of(m, c, t, w2, size);
@@ -323,15 +314,19 @@ static int32_t predict_by_head(const hull_model *m, const float *x, layout *l) {
     return pick(m, x, settle(m, x, l->guesses, l->wide), l);
 }
 
-void hull_flat_predict(const hull_model *m, const float *x, size_t n, int32_t *classes,
-                       void *scratch) {
-    layout l = {0};
-    size_t bytes;
-    place(m, n, scratch, &l, &bytes);
+static lm_touched touched_by(const hull_model *m, const layout *l) {
+    double floats = (double)l->rows * (double)m->d + (double)l->head_rows * (double)m->flat.axes;
+    return (lm_touched){(double)(l->rows + l->head_rows), floats * (double)sizeof(float)};
+}
+
+lm_touched hull_flat_predict(const hull_model *m, const float *x, size_t n, int32_t *classes,
+                             void *scratch) {
+    lm_cursor at = lm_cursor_at(scratch);
+    layout l = lay_out(m, n, &at);
     if (m->flat.axes && m->options.prune && n < BLOCK_FROM) {
         for (size_t i = 0; i < n; i++)
             classes[i] = predict_by_head(m, x + i * m->d, &l);
-        return;
+        return touched_by(m, &l);
     }
     for (size_t first = 0; first < n; first += l.group) {
         size_t some = n - first < l.group ? n - first : l.group;
@@ -342,6 +337,7 @@ void hull_flat_predict(const hull_model *m, const float *x, size_t n, int32_t *c
             classes[first + i] = pick(m, row, best, &l);
         }
     }
+    return touched_by(m, &l);
 }
 
 /* With s the centre of the hard sphere, which lies in the hull, in the place of the mean: the hull
@@ -350,9 +346,8 @@ void hull_flat_predict(const hull_model *m, const float *x, size_t n, int32_t *c
 void hull_flat_bounds(const hull_model *m, const float *x, double *bounds, double *centres,
                       void *scratch) {
     const hull_flat *f = &m->flat;
-    layout l = {0};
-    size_t bytes;
-    place(m, 1, scratch, &l, &bytes);
+    lm_cursor at = lm_cursor_at(scratch);
+    layout l = lay_out(m, 1, &at);
     multiply(m, x, 1, &l);
     double size = size_of(l.x, m->d);
     for (size_t c = 0; c < m->classes; c++) {

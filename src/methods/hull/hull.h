@@ -50,6 +50,7 @@ typedef enum hull_dim { HULL_DIM_AUTO, HULL_DIM_FULL, HULL_DIM_GAP, HULL_DIM_GIV
 /* What the parameters say, and what training has chosen where they say auto. */
 typedef struct hull_options {
     hull_kind kind;
+    uint64_t stream;   /* of random numbers */
     bool kernel_space; /* a kernel other than the linear one */
     lm_kernel kernel;
     bool auto_gamma, auto_rho;
@@ -174,37 +175,37 @@ typedef struct hull_found {
 } hull_found;
 
 /* flat.c */
-bool hull_flat_scratch(const hull_model *m, size_t rows, size_t *bytes);
+void hull_flat_scratch(const hull_model *m, size_t rows, lm_cursor *at);
 /* found: n x classes, all exact enough to compare and to print. */
 void hull_flat_measure(const hull_model *m, const float *x, size_t n, hull_found *found,
                        void *scratch);
-/* The class alone. */
-void hull_flat_predict(const hull_model *m, const float *x, size_t n, int32_t *classes,
-                       void *scratch);
+/* The class alone. Returns what that touched. */
+lm_touched hull_flat_predict(const hull_model *m, const float *x, size_t n, int32_t *classes,
+                             void *scratch);
 /* Squared distances that the sets of classes c are at least from x; for nch. */
 void hull_flat_bounds(const hull_model *m, const float *x, double *bounds, double *centres,
                       void *scratch);
 limn_status hull_flat_prepare(limn_context *ctx, hull_model *m);
 
 /* curved.c */
-bool hull_curved_scratch(const hull_model *m, size_t *bytes);
+void hull_curved_scratch(const hull_model *m, lm_cursor *at);
 void hull_curved_measure(const hull_model *m, const float *x, hull_found *found, void *scratch);
 /* wide -= o; returns what products of samples with the result are too large by. */
 double hull_kernel_shift(const hull_model *m, double *wide);
 /* Kernel values of x with all samples, at their places, and k(x, x). wide: d doubles. */
 double hull_kernel_values(const hull_model *m, const float *x, double *values, double *wide);
-double lm_kernel_of_dots(const lm_kernel *kernel, double dot, double a2, double b2);
 limn_status hull_curved_prepare(limn_context *ctx, hull_model *m);
 
 /* convex.c */
 limn_status hull_convex_prepare(limn_context *ctx, hull_model *m);
-bool hull_convex_scratch(const hull_model *m, size_t *bytes);
-/* prune: only what is needed to name the class is right, the others are at least as far as said. */
-void hull_convex_measure(const hull_model *m, const float *x, bool prune, hull_found *found,
-                         void *scratch);
+void hull_convex_scratch(const hull_model *m, lm_cursor *at);
+/* prune: only what is needed to name the class is right, the others are at least as far as said.
+ * Returns what that touched. */
+lm_touched hull_convex_measure(const hull_model *m, const float *x, bool prune, hull_found *found,
+                               void *scratch);
 
 /* local.c */
-bool hull_local_scratch(const hull_model *m, size_t *bytes);
+void hull_local_scratch(const hull_model *m, lm_cursor *at);
 void hull_local_measure(const hull_model *m, const float *x, hull_found *found, void *scratch);
 limn_status hull_local_prepare(limn_context *ctx, hull_model *m);
 /* For choosing: d^2 of class c from x, but without the sample `exclude` of that class (SIZE_MAX:
@@ -220,12 +221,13 @@ size_t hull_gap(const double *s, size_t rank, bool squared);
 /* The nearest class, by the rules for equal distances. */
 size_t hull_nearest(const hull_found *found, size_t classes);
 
-bool hull_scratch_size(const void *model, size_t rows, size_t neighbors, size_t *bytes);
+void hull_scratch(const void *model, size_t rows, size_t neighbors, lm_cursor *at);
 void hull_predict(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
 void hull_proba(const void *model, const float *x, size_t n, double *proba, void *scratch);
 size_t hull_score_count(const void *model);
 void hull_scores(const void *model, const float *x, size_t n, double *scores, void *scratch);
 void hull_stats(const void *model, lm_stats *stats);
+void hull_touched(const void *model, const float *x, size_t n, lm_touched *sum, void *scratch);
 unsigned hull_lacks(const void *model);
 
 /* train.c, io.c */

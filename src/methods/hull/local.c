@@ -44,35 +44,28 @@ static size_t most_neighbors(const hull_model *m) {
     return k < m->most_samples ? k : m->most_samples;
 }
 
-static bool place(const hull_model *m, unsigned char *base, layout *l, size_t *bytes) {
-    size_t k = most_neighbors(m), at[17], offset = 0, qp, sphere, search, square, cells;
-    const size_t doubles[] = {0, 0, k, k, 0, 0, 0, 0, k, k, k, k, k, k, k};
-    if (!lm_qp_scratch(k, k, &qp) || !lm_qp_sphere_scratch(k, k, &sphere) ||
-        !lm_nearest_scratch(1, k, &search) || !lm_mul(k, k, &square) || !lm_mul(k, m->d, &cells))
-        return false;
-    for (size_t i = 0; i < LM_COUNT(doubles); i++) {
-        size_t count = i == 0 ? m->d : i == 1 ? cells : doubles[i] ? doubles[i] : square;
-        if (!lm_lay_out(&offset, count, sizeof(double), &at[i]))
-            return false;
-    }
-    if (!lm_lay_out(&offset, qp > sphere ? qp : sphere, 1, &at[15]) ||
-        !lm_lay_out(&offset, search, 1, &at[16]))
-        return false;
-    *bytes = offset;
-    if (base) {
-        double **const names[] = {&l->wide,    &l->y,      &l->self,  &l->cross, &l->gram,
-                                  &l->vectors, &l->work,   &l->coord, &l->r,     &l->q,
-                                  &l->t,       &l->values, &l->a,     &l->room,  &l->diagonal};
-        for (size_t i = 0; i < LM_COUNT(names); i++)
-            *names[i] = (void *)(base + at[i]);
-        l->qp = base + at[15];
-        l->search = base + at[16];
-    }
-    return true;
+static layout lay_out(const hull_model *m, lm_cursor *at) {
+    size_t k = most_neighbors(m), qp, sphere, search;
+    layout l;
+    (void)lm_qp_scratch(k, k, &qp);
+    (void)lm_qp_sphere_scratch(k, k, &sphere);
+    (void)lm_nearest_scratch(1, k, &search);
+    l.wide = lm_take(at, m->d, sizeof *l.wide);
+    l.y = lm_take_cells(at, k, m->d, sizeof *l.y);
+    double **const squares[] = {&l.gram, &l.vectors, &l.work, &l.coord};
+    for (size_t i = 0; i < LM_COUNT(squares); i++)
+        *squares[i] = lm_take_cells(at, k, k, sizeof(double));
+    double **const lists[] = {&l.self,   &l.cross, &l.r,    &l.q,       &l.t,
+                              &l.values, &l.a,     &l.room, &l.diagonal};
+    for (size_t i = 0; i < LM_COUNT(lists); i++)
+        *lists[i] = lm_take(at, k, sizeof(double));
+    l.qp = lm_take(at, qp > sphere ? qp : sphere, 1);
+    l.search = lm_take(at, search, 1);
+    return l;
 }
 
-bool hull_local_scratch(const hull_model *m, size_t *bytes) {
-    return place(m, NULL, NULL, bytes);
+void hull_local_scratch(const hull_model *m, lm_cursor *at) {
+    (void)lay_out(m, at);
 }
 
 limn_status hull_local_prepare(limn_context *ctx, hull_model *m) {
@@ -338,9 +331,8 @@ static double measure(const hull_model *m, const float *x, size_t c, size_t excl
 
 void hull_local_grid(const hull_model *m, const float *x, size_t c, size_t exclude,
                      const double *grid, size_t count, double *d2, void *scratch) {
-    layout l = {0};
-    size_t bytes;
-    place(m, scratch, &l, &bytes);
+    lm_cursor at = lm_cursor_at(scratch);
+    layout l = lay_out(m, &at);
     measure(m, x, c, exclude, grid, count, d2, &l);
 }
 
@@ -362,13 +354,12 @@ static void find_centres(const hull_model *m, const float *x, hull_found *found,
 }
 
 void hull_local_measure(const hull_model *m, const float *x, hull_found *found, void *scratch) {
-    layout l = {0};
-    size_t bytes;
     bool ridge_hull = m->options.kind == HULL_NRH;
     double grid = ridge_hull                         ? m->options.rho
                   : m->options.dim > m->most_samples ? (double)m->most_samples
                                                      : (double)m->options.dim;
-    place(m, scratch, &l, &bytes);
+    lm_cursor at = lm_cursor_at(scratch);
+    layout l = lay_out(m, &at);
     for (size_t c = 0; c < m->classes; c++)
         found[c].centre = measure(m, x, c, SIZE_MAX, &grid, 1, &found[c].d2, &l);
     for (size_t c = 0; c < m->classes && m->options.kind == HULL_NSC; c++)

@@ -100,30 +100,30 @@ static const limn_param nrh_params[] = {
     PARAM_NEIGHBORS("20"), PARAMS_KERNEL, PARAM_REJECT};
 /* clang-format on */
 
-#define HULL_METHOD(method, text, table)                                                \
-    extern const lm_method lm_method_##method;                                          \
-    const lm_method lm_method_##method = {                                              \
-        .info = {.name = #method,                                                       \
-                 .summary = text,                                                       \
-                 .paper = PAPER,                                                        \
-                 .capabilities = LIMN_CAN_CLASSIFY | LIMN_CAN_PROBA | LIMN_CAN_SCORES | \
-                                 LIMN_CAN_KERNEL | LIMN_CAN_REJECT,                     \
-                 .default_scale = LIMN_SCALE_NONE,                                      \
-                 .params = table,                                                       \
-                 .param_count = LM_COUNT(table)},                                       \
-        .scaling = hull_scaling,                                                        \
-        .train = hull_train,                                                            \
-        .destroy = hull_destroy,                                                        \
-        .save = hull_save,                                                              \
-        .load = hull_load,                                                              \
-        .scratch_size = hull_scratch_size,                                              \
-        .predict = hull_predict,                                                        \
-        .proba = hull_proba,                                                            \
-        .class_scores = true,                                                           \
-        .score_count = hull_score_count,                                                \
-        .scores = hull_scores,                                                          \
-        .stats = hull_stats,                                                            \
-        .lacks = hull_lacks,                                                            \
+#define HULL_METHOD(method, text, table)                              \
+    extern const lm_method lm_method_##method;                        \
+    const lm_method lm_method_##method = {                            \
+        .info = {.name = #method,                                     \
+                 .summary = text,                                     \
+                 .paper = PAPER,                                      \
+                 .default_scale = LIMN_SCALE_NONE,                    \
+                 .params = table,                                     \
+                 .param_count = LM_COUNT(table)},                     \
+        .can = LIMN_CAN_CLASSIFY | LIMN_CAN_KERNEL | LIMN_CAN_REJECT, \
+        .scaling = hull_scaling,                                      \
+        .train = hull_train,                                          \
+        .destroy = hull_destroy,                                      \
+        .save = hull_save,                                            \
+        .load = hull_load,                                            \
+        .scratch = hull_scratch,                                      \
+        .predict = hull_predict,                                      \
+        .proba = hull_proba,                                          \
+        .class_scores = true,                                         \
+        .score_count = hull_score_count,                              \
+        .scores = hull_scores,                                        \
+        .stats = hull_stats,                                          \
+        .touched = hull_touched,                                      \
+        .lacks = hull_lacks,                                          \
     }
 
 HULL_METHOD(nah, "nearest affine hull of the classes' samples", nah_params);

@@ -1,6 +1,5 @@
-/* query.c: from distances to classes, probabilities and scores.
- *
- * Scratch: distances of a batch, then that of the kind of set. */
+/* query.c: from distances to classes, probabilities and scores. */
+#include "base/argmax.h"
 #include "methods/hull/hull.h"
 
 #include <math.h>
@@ -37,20 +36,31 @@ static bool is_flat(const hull_model *m) {
     return !m->options.neighbors && !m->options.kernel_space && m->options.kind != HULL_NCH;
 }
 
-static size_t found_bytes(const hull_model *m, size_t rows) {
-    return (rows * m->classes * sizeof(hull_found) + 63) / 64 * 64;
+/* Distances of a batch, then the scratch of the kind of set. */
+typedef struct layout {
+    hull_found *found;
+    void *own;
+} layout;
+
+static layout lay_out(const hull_model *m, size_t rows, lm_cursor *at) {
+    layout l;
+    l.found = lm_take_cells(at, rows, m->classes, sizeof *l.found);
+    l.own = lm_here(at);
+    return l;
 }
 
-bool hull_scratch_size(const void *opaque, size_t rows, size_t neighbors, size_t *bytes) {
+void hull_scratch(const void *opaque, size_t rows, size_t neighbors, lm_cursor *at) {
     const hull_model *m = opaque;
-    size_t own, cells;
     (void)neighbors;
-    bool fine = m->options.neighbors          ? hull_local_scratch(m, &own)
-                : m->options.kind == HULL_NCH ? hull_convex_scratch(m, &own)
-                : m->options.kernel_space     ? hull_curved_scratch(m, &own)
-                                              : hull_flat_scratch(m, rows, &own);
-    return fine && lm_mul(rows * sizeof(hull_found), m->classes, &cells) &&
-           lm_add(cells, 63, &cells) && lm_add(own, cells / 64 * 64, bytes);
+    (void)lay_out(m, rows, at);
+    if (m->options.neighbors)
+        hull_local_scratch(m, at);
+    else if (m->options.kind == HULL_NCH)
+        hull_convex_scratch(m, at);
+    else if (m->options.kernel_space)
+        hull_curved_scratch(m, at);
+    else
+        hull_flat_scratch(m, rows, at);
 }
 
 /* Distances of n rows from all classes: n x classes. prune: only the nearest matters. */
@@ -65,7 +75,7 @@ static void measure(const hull_model *m, const float *x, size_t n, bool prune, h
         if (m->options.neighbors)
             hull_local_measure(m, x + i * m->d, row, own);
         else if (m->options.kind == HULL_NCH)
-            hull_convex_measure(m, x + i * m->d, prune, row, own);
+            (void)hull_convex_measure(m, x + i * m->d, prune, row, own);
         else
             hull_curved_measure(m, x + i * m->d, row, own);
     }
@@ -75,15 +85,15 @@ static void measure(const hull_model *m, const float *x, size_t n, bool prune, h
 
 void hull_predict(const void *opaque, const float *x, size_t n, int32_t *classes, void *scratch) {
     const hull_model *m = opaque;
-    hull_found *found = scratch;
-    void *own = (unsigned char *)scratch + found_bytes(m, n);
+    lm_cursor at = lm_cursor_at(scratch);
+    layout l = lay_out(m, n, &at);
     if (is_flat(m)) {
-        hull_flat_predict(m, x, n, classes, own);
+        (void)hull_flat_predict(m, x, n, classes, l.own);
         return;
     }
-    measure(m, x, n, m->options.prune, found, own);
+    measure(m, x, n, m->options.prune, l.found, l.own);
     for (size_t i = 0; i < n; i++) {
-        const hull_found *row = found + i * m->classes;
+        const hull_found *row = l.found + i * m->classes;
         size_t best = hull_nearest(row, m->classes);
         classes[i] = row[best].d2 > m->limit ? -1 : (int32_t)best;
     }
@@ -91,7 +101,7 @@ void hull_predict(const void *opaque, const float *x, size_t n, int32_t *classes
 
 /* The nearest class is the most probable one, though equal distances make equal probabilities. */
 static void softmax(const hull_model *m, const hull_found *found, double *p) {
-    size_t nearest = hull_nearest(found, m->classes), top = 0;
+    size_t nearest = hull_nearest(found, m->classes);
     range r = find_range(found, m->classes);
     double sum = 0;
     for (size_t c = 0; c < m->classes; c++) {
@@ -100,20 +110,20 @@ static void softmax(const hull_model *m, const hull_found *found, double *p) {
         p[c] = isfinite(over) ? exp(-m->beta * over) : 0;
         sum += p[c];
     }
-    for (size_t c = 0; c < m->classes; c++) {
+    for (size_t c = 0; c < m->classes; c++)
         p[c] /= sum;
-        top = p[c] > p[top] ? c : top;
-    }
+    size_t top = lm_argmax(p, m->classes);
     if (top != nearest)
         p[nearest] = nextafter(p[top], 2);
 }
 
 void hull_proba(const void *opaque, const float *x, size_t n, double *proba, void *scratch) {
     const hull_model *m = opaque;
-    hull_found *found = scratch;
-    measure(m, x, n, false, found, (unsigned char *)scratch + found_bytes(m, n));
+    lm_cursor at = lm_cursor_at(scratch);
+    layout l = lay_out(m, n, &at);
+    measure(m, x, n, false, l.found, l.own);
     for (size_t i = 0; i < n; i++)
-        softmax(m, found + i * m->classes, proba + i * m->classes);
+        softmax(m, l.found + i * m->classes, proba + i * m->classes);
 }
 
 size_t hull_score_count(const void *opaque) {
@@ -123,10 +133,30 @@ size_t hull_score_count(const void *opaque) {
 
 void hull_scores(const void *opaque, const float *x, size_t n, double *scores, void *scratch) {
     const hull_model *m = opaque;
-    hull_found *found = scratch;
-    measure(m, x, n, false, found, (unsigned char *)scratch + found_bytes(m, n));
+    lm_cursor at = lm_cursor_at(scratch);
+    layout l = lay_out(m, n, &at);
+    measure(m, x, n, false, l.found, l.own);
     for (size_t i = 0; i < n * m->classes; i++)
-        scores[i] = sqrt(found[i].d2);
+        scores[i] = sqrt(l.found[i].d2);
+}
+
+/* One row at a time, as single calls go: a block of rows multiplies everything. */
+void hull_touched(const void *opaque, const float *x, size_t n, lm_touched *sum, void *scratch) {
+    const hull_model *m = opaque;
+    bool convex = !m->options.neighbors && m->options.kind == HULL_NCH;
+    lm_cursor at = lm_cursor_at(scratch);
+    layout l = lay_out(m, n, &at);
+    lm_stats usual;
+    hull_stats(m, &usual);
+    for (size_t i = 0; i < n; i++) {
+        const float *row = x + i * m->d;
+        int32_t class;
+        lm_touched one = is_flat(m) ? hull_flat_predict(m, row, 1, &class, l.own)
+                         : convex   ? hull_convex_measure(m, row, m->options.prune, l.found, l.own)
+                                    : usual.touched;
+        sum->vectors += one.vectors;
+        sum->bytes += one.bytes;
+    }
 }
 
 unsigned hull_lacks(const void *opaque) {
@@ -152,11 +182,11 @@ void hull_stats(const void *opaque, lm_stats *stats) {
     }
     *stats = (lm_stats){0};
     if (m->flat.start) {
-        stats->touched_vectors = (double)m->directions + (double)m->classes;
-        stats->touched_bytes = stats->touched_vectors * d * (double)sizeof(float);
+        stats->touched.vectors = (double)m->directions + (double)m->classes;
+        stats->touched.bytes = stats->touched.vectors * d * (double)sizeof(float);
     }
-    stats->touched_vectors += samples;
-    stats->touched_bytes += (samples * d + 2 * places) * (double)sizeof(float);
+    stats->touched.vectors += samples;
+    stats->touched.bytes += (samples * d + 2 * places) * (double)sizeof(float);
     add_stat(stats, "directions", (double)m->directions);
     if (m->count)
         add_stat(stats, "samples", samples);

@@ -47,7 +47,7 @@ static bool is_euclidean(const hull_options *o) {
 
 void hull_configure(const lm_params *params, hull_options *o) {
     static const lm_kernel_type kernels[] = {LM_LINEAR, LM_RBF, LM_POLYNOMIAL, LM_SIGMOID};
-    *o = (hull_options){.kind = kind_of(params->owner)};
+    *o = (hull_options){.kind = kind_of(params->owner), .stream = lm_stream_of(params->owner)};
     o->kernel.type = kernels[lm_param_choice(params, "kernel")];
     o->kernel_space = o->kernel.type != LM_LINEAR;
     o->kernel.degree = (int)lm_param_int(params, "degree");
@@ -141,11 +141,11 @@ static double pair_distance(const lm_train_set *set, size_t i, size_t k) {
 
 /* 1 / median |x_i - x_j|^2, over all pairs or a seeded sample; of those that differ where the
  * median is 0. */
-static limn_status find_gamma(limn_context *ctx, const lm_train_set *set, double *gamma) {
+static limn_status find_gamma(limn_context *ctx, const lm_train_set *set, hull_options *o) {
     size_t n = set->n, count = 0;
     bool all = n < 200;
     double *d2 = lm_alloc(&ctx->mem, PAIRS_MAX, sizeof *d2);
-    lm_rng rng = lm_rng_at(ctx->seed, LM_STREAM_HULLS, UINT64_MAX);
+    lm_rng rng = lm_rng_at(ctx->seed, o->stream, UINT64_MAX);
     if (!d2)
         return lm_fail_memory(ctx);
     if (all)
@@ -161,7 +161,7 @@ static limn_status find_gamma(limn_context *ctx, const lm_train_set *set, double
     while (middle < count && !(d2[middle] > 0))
         middle++;
     double median = middle < count ? d2[middle] : (double)set->d;
-    *gamma = fmin(1 / median, 1e300);
+    o->kernel.gamma = fmin(1 / median, 1e300);
     lm_free(&ctx->mem, d2);
     return LIMN_OK;
 }
@@ -331,7 +331,7 @@ limn_status hull_train(limn_context *ctx, const lm_train_set *set, const lm_para
     hull_configure(params, &m->options);
     limn_status status = group_rows(ctx, set, &groups);
     if (status == LIMN_OK && m->options.kernel_space && m->options.auto_gamma)
-        status = find_gamma(ctx, set, &m->options.kernel.gamma);
+        status = find_gamma(ctx, set, &m->options);
     if (status == LIMN_OK)
         warn_of_points(ctx, set, &groups, params->owner);
     if (status == LIMN_OK)

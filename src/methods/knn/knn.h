@@ -34,7 +34,7 @@ void knn_destroy(const limn_allocator *mem, void *model);
 limn_status knn_save(limn_context *ctx, const void *model, lm_writer *writer);
 limn_status knn_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,
                      const lm_params *params, void **model);
-bool knn_scratch_size(const void *model, size_t rows, size_t neighbors, size_t *bytes);
+void knn_scratch(const void *model, size_t rows, size_t neighbors, lm_cursor *at);
 void knn_predict(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
 void knn_proba(const void *model, const float *x, size_t n, double *proba, void *scratch);
 void knn_values(const void *model, const float *x, size_t n, double *values, void *scratch);

@@ -21,6 +21,8 @@ static const limn_param params[] = {
     LM_PARAM_CLASS_WEIGHT,
 };
 
+static const lm_searching searching = {.search = knn_search, .stored = knn_stored};
+
 extern const lm_method lm_method_knn;
 
 const lm_method lm_method_knn = {
@@ -29,21 +31,19 @@ const lm_method lm_method_knn = {
             .name = "knn",
             .summary = "k nearest neighbours, exact scan of all training rows",
             .paper = "Fix and Hodges 1951; Cover and Hart 1967",
-            .capabilities = LIMN_CAN_CLASSIFY | LIMN_CAN_REGRESS | LIMN_CAN_SEARCH |
-                            LIMN_CAN_PROBA | LIMN_CAN_WEIGHT,
             .default_scale = LIMN_SCALE_NONE,
             .params = params,
             .param_count = LM_COUNT(params),
         },
+    .can = LIMN_CAN_CLASSIFY | LIMN_CAN_REGRESS | LIMN_CAN_WEIGHT,
     .train = knn_train,
     .destroy = knn_destroy,
     .save = knn_save,
     .load = knn_load,
-    .scratch_size = knn_scratch_size,
+    .scratch = knn_scratch,
     .predict = knn_predict,
     .proba = knn_proba,
     .values = knn_values,
-    .search = knn_search,
     .stats = knn_stats,
-    .stored = knn_stored,
+    .searching = &searching,
 };

@@ -1,31 +1,27 @@
 /* query.c: votes, probabilities, means and searches from the exact neighbours that num/nearest
  * finds. */
+#include "base/argmax.h"
 #include "methods/knn/knn.h"
 
 #include <math.h>
 
-/* The scratch: the votes of the classes, then that of the search. */
-static bool votes_bytes(const knn_model *model, size_t *bytes) {
-    if (!lm_mul(model->classes, sizeof(double), bytes) || !lm_add(*bytes, 63, bytes))
-        return false;
-    *bytes = *bytes / 64 * 64;
-    return true;
+typedef struct layout {
+    double *votes; /* classes */
+    void *search;
+} layout;
+
+/* k: at most that of the scratch's own search. */
+static layout lay_out(const knn_model *m, size_t rows, size_t k, lm_cursor *at) {
+    size_t bytes;
+    layout l = {.votes = lm_take(at, m->classes, sizeof *l.votes)};
+    (void)lm_nearest_scratch(rows, k < m->set.pack.n ? k : m->set.pack.n, &bytes);
+    l.search = lm_take(at, bytes, 1);
+    return l;
 }
 
-bool knn_scratch_size(const void *model, size_t rows, size_t neighbors, size_t *bytes) {
+void knn_scratch(const void *model, size_t rows, size_t neighbors, lm_cursor *at) {
     const knn_model *m = model;
-    size_t k = neighbors > m->k ? neighbors : m->k, votes;
-    k = k < m->set.pack.n ? k : m->set.pack.n;
-    return votes_bytes(m, &votes) && lm_nearest_scratch(rows, k, bytes) &&
-           lm_add(*bytes, votes, bytes);
-}
-
-/* Searches for as many of the n queries as the scratch holds at once; returns their number. */
-static size_t begin(const knn_model *model, const float *x, size_t n, size_t k, void *scratch,
-                    const lm_nearest_found **found) {
-    size_t votes;
-    votes_bytes(model, &votes);
-    return lm_nearest_many(&model->set, x, n, k, (unsigned char *)scratch + votes, found);
+    (void)lay_out(m, rows, neighbors > m->k ? neighbors : m->k, at);
 }
 
 static double distance_of(const knn_model *model, double key) {
@@ -58,17 +54,15 @@ static double cast_votes(const knn_model *model, const lm_nearest_found *near, d
 
 void knn_predict(const void *opaque, const float *x, size_t n, int32_t *classes, void *scratch) {
     const knn_model *model = opaque;
-    double *votes = scratch;
     const lm_nearest_found *near;
+    lm_cursor at = lm_cursor_at(scratch);
+    layout l = lay_out(model, n, model->k, &at);
     for (size_t done = 0, found; done < n; done += found) {
-        found = begin(model, x + done * model->set.pack.d, n - done, model->k, scratch, &near);
+        found = lm_nearest_many(&model->set, x + done * model->set.pack.d, n - done, model->k,
+                                l.search, &near);
         for (size_t q = 0; q < found; q++) {
-            size_t best = 0;
-            cast_votes(model, &near[q], votes);
-            for (size_t c = 1; c < model->classes; c++)
-                if (votes[c] > votes[best])
-                    best = c;
-            classes[done + q] = (int32_t)best;
+            cast_votes(model, &near[q], l.votes);
+            classes[done + q] = (int32_t)lm_argmax(l.votes, model->classes);
         }
     }
 }
@@ -76,8 +70,11 @@ void knn_predict(const void *opaque, const float *x, size_t n, int32_t *classes,
 void knn_proba(const void *opaque, const float *x, size_t n, double *proba, void *scratch) {
     const knn_model *model = opaque;
     const lm_nearest_found *near;
+    lm_cursor at = lm_cursor_at(scratch);
+    layout l = lay_out(model, n, model->k, &at);
     for (size_t done = 0, found; done < n; done += found) {
-        found = begin(model, x + done * model->set.pack.d, n - done, model->k, scratch, &near);
+        found = lm_nearest_many(&model->set, x + done * model->set.pack.d, n - done, model->k,
+                                l.search, &near);
         for (size_t q = 0; q < found; q++) {
             double *p = proba + (done + q) * model->classes;
             double total = cast_votes(model, &near[q], p);
@@ -102,8 +99,11 @@ static double mean_target(const knn_model *model, const lm_nearest_found *near) 
 void knn_values(const void *opaque, const float *x, size_t n, double *values, void *scratch) {
     const knn_model *model = opaque;
     const lm_nearest_found *near;
+    lm_cursor at = lm_cursor_at(scratch);
+    layout l = lay_out(model, n, model->k, &at);
     for (size_t done = 0, found; done < n; done += found) {
-        found = begin(model, x + done * model->set.pack.d, n - done, model->k, scratch, &near);
+        found = lm_nearest_many(&model->set, x + done * model->set.pack.d, n - done, model->k,
+                                l.search, &near);
         for (size_t q = 0; q < found; q++)
             values[done + q] = mean_target(model, &near[q]);
     }
@@ -113,8 +113,11 @@ void knn_search(const void *opaque, const float *x, size_t n, size_t k, int64_t 
                 double *distances, void *scratch) {
     const knn_model *model = opaque;
     const lm_nearest_found *near;
+    lm_cursor at = lm_cursor_at(scratch);
+    layout l = lay_out(model, n, k, &at);
     for (size_t done = 0, found; done < n; done += found) {
-        found = begin(model, x + done * model->set.pack.d, n - done, k, scratch, &near);
+        found = lm_nearest_many(&model->set, x + done * model->set.pack.d, n - done, k, l.search,
+                                &near);
         for (size_t i = 0; i < found * k; i++) {
             const lm_nearest_found *one = &near[i / k];
             bool there = i % k < one->count;
@@ -127,10 +130,10 @@ void knn_search(const void *opaque, const float *x, size_t n, size_t k, int64_t 
 
 void knn_stats(const void *opaque, lm_stats *stats) {
     const knn_model *model = opaque;
-    *stats = (lm_stats){.touched_vectors = (double)model->set.pack.n,
-                        .touched_bytes = (double)model->set.pack.n * (double)model->set.pack.d *
-                                         (double)sizeof(float),
-                        .count = 1};
+    *stats = (lm_stats){
+        .touched = {(double)model->set.pack.n,
+                    (double)model->set.pack.n * (double)model->set.pack.d * (double)sizeof(float)},
+        .count = 1};
     stats->list[0].name = "vectors";
     stats->list[0].value = (double)model->set.pack.n;
 }

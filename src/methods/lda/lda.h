@@ -1,7 +1,7 @@
 /* lda.h: linear discriminant analysis: one linear score a class; the cheapest query there is.
  *
  * Gaussian classes with one covariance, divided by n (maximum likelihood), as in
- * learn/discriminant. */
+ * fit/discriminant. */
 #ifndef LIMN_METHODS_LDA_LDA_H
 #define LIMN_METHODS_LDA_LDA_H
 
@@ -24,7 +24,7 @@ void lda_destroy(const limn_allocator *mem, void *model);
 limn_status lda_save(limn_context *ctx, const void *model, lm_writer *writer);
 limn_status lda_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,
                      const lm_params *params, void **model);
-bool lda_scratch_size(const void *model, size_t rows, size_t neighbors, size_t *bytes);
+void lda_scratch(const void *model, size_t rows, size_t neighbors, lm_cursor *at);
 void lda_predict(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
 void lda_proba(const void *model, const float *x, size_t n, double *proba, void *scratch);
 void lda_stats(const void *model, lm_stats *stats);

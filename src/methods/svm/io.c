@@ -107,10 +107,9 @@ static limn_status check_shape(limn_context *ctx, const lm_file *file, const lm_
     static const limn_task tasks[] = {LIMN_CLASSIFY, LIMN_CLASSIFY, LIMN_OUTLIER, LIMN_REGRESS,
                                       LIMN_REGRESS};
     m->task = shape->task;
-    m->beyond = shape->beyond;
     m->stride = shape->d;
     m->svm.classes = lm_svm_is_svc(m->svm.type) ? shape->classes : 2;
-    if (tasks[m->svm.type] != shape->task || m->svm.d + m->beyond != shape->d)
+    if (tasks[m->svm.type] != shape->task || m->svm.d + shape->beyond != shape->d)
         return lm_file_bad(ctx, file, "a machine of type %s and %zu features does not fit it",
                            lm_svm_type_name(m->svm.type), m->svm.d);
     return LIMN_OK;
@@ -265,7 +264,7 @@ limn_status sv_import(limn_context *ctx, const char *name, const char *bytes, si
         return lm_fail_memory(ctx);
     limn_status status = lm_svm_parse(ctx, name, bytes, size, &m->svm, &m->labels);
     if (status == LIMN_OK) {
-        m->imported = m->beyond = true;
+        m->imported = true;
         m->stride = m->svm.d + 1;
         m->task = lm_svm_is_svc(m->svm.type)    ? LIMN_CLASSIFY
                   : m->svm.type == LM_ONE_CLASS ? LIMN_OUTLIER

@@ -79,6 +79,9 @@ static const limn_param params[] = {
     LM_PARAM_CLASS_WEIGHT,
 };
 
+static const lm_foreign_text libsvm_text = {
+    .recognise = sv_recognise, .import = sv_import, .export = sv_export};
+
 extern const lm_method lm_method_svm;
 
 const lm_method lm_method_svm = {
@@ -87,17 +90,16 @@ const lm_method lm_method_svm = {
             .name = "svm",
             .summary = "support vector machine, evaluated exactly; reads LIBSVM models",
             .paper = "Boser, Guyon and Vapnik 1992; Chang and Lin 2011 (LIBSVM)",
-            .capabilities = LIMN_CAN_CLASSIFY | LIMN_CAN_REGRESS | LIMN_CAN_OUTLIER |
-                            LIMN_CAN_PROBA | LIMN_CAN_SCORES | LIMN_CAN_KERNEL | LIMN_CAN_IMPORT,
             .default_scale = LIMN_SCALE_ZSCORE,
             .params = params,
             .param_count = LM_COUNT(params),
         },
+    .can = LIMN_CAN_CLASSIFY | LIMN_CAN_REGRESS | LIMN_CAN_OUTLIER | LIMN_CAN_KERNEL,
     .train = sv_fit,
     .destroy = sv_destroy,
     .save = sv_save,
     .load = sv_load,
-    .scratch_size = sv_scratch_size,
+    .scratch = sv_scratch,
     .predict = sv_predict,
     .vote = sv_vote,
     .proba = sv_proba,
@@ -106,7 +108,6 @@ const lm_method lm_method_svm = {
     .scores = sv_scores,
     .stats = sv_stats,
     .lacks = sv_lacks,
-    .recognise = sv_recognise,
-    .import = sv_import,
-    .export = sv_export,
+    .machine = sv_machine,
+    .foreign = &libsvm_text,
 };

@@ -2,8 +2,8 @@
  * evaluated exactly on packed sets.
  *
  * C.-C. Chang and C.-J. Lin, "LIBSVM: a library for support vector machines", 2011. Training is
- * libsvm's; evaluation (learn/machine), probabilities (learn/platt) and the search for C and gamma
- * (learn/select) are limn's own. Departures: probabilities are seeded and stratified; for limn's
+ * libsvm's; evaluation (svm/machine.h), probabilities (num/platt) and the search for C and gamma
+ * (fit/select) are limn's own. Departures: probabilities are seeded and stratified; for limn's
  * own models the coupling of pairs is exact, while imported models repeat LIBSVM's iteration;
  * predict gives the most probable class when a model has probabilities, vote gives LIBSVM's rule.
  *
@@ -26,8 +26,7 @@ typedef struct sv_model {
     lm_svm svm;
     lm_machine machine;
     bool imported;
-    bool beyond;     /* rows have one more feature, see above */
-    size_t stride;   /* floats of a row */
+    size_t stride;   /* floats of a row: one more than the features where it has that sum */
     int32_t *labels; /* imported: LIBSVM's numbers of the classes */
 } sv_model;
 
@@ -46,7 +45,8 @@ limn_status sv_import(limn_context *ctx, const char *name, const char *bytes, si
                       lm_foreign *about, void **model);
 limn_status sv_export(limn_context *ctx, const void *model, const int32_t *labels,
                       const char *path);
-bool sv_scratch_size(const void *model, size_t rows, size_t neighbors, size_t *bytes);
+void sv_scratch(const void *model, size_t rows, size_t neighbors, lm_cursor *at);
+const struct lm_machine *sv_machine(const void *model);
 void sv_predict(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
 void sv_vote(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
 void sv_proba(const void *model, const float *x, size_t n, double *proba, void *scratch);

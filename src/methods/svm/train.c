@@ -116,12 +116,13 @@ static size_t compact(part *p, size_t classes, int32_t *name, int32_t *number) {
 /* Errors of the machine on the rows: wrong classes, or squares of wrong values. */
 static limn_status count_errors(limn_context *ctx, sv_model *m, const part *test,
                                 const int32_t *name, double *loss) {
-    size_t bytes, d = m->svm.d;
+    size_t d = m->svm.d;
+    lm_cursor at = lm_cursor_at(NULL);
     limn_status status = sv_prepare(ctx, m);
     if (status != LIMN_OK)
         return status;
-    void *scratch =
-        sv_scratch_size(m, LM_BATCH, 0, &bytes) ? lm_alloc_aligned(&ctx->mem, bytes + 64, 1) : NULL;
+    sv_scratch(m, LM_BATCH, 0, &at);
+    void *scratch = lm_alloc_measured(&ctx->mem, &at);
     if (!scratch)
         return lm_fail_memory(ctx);
     *loss = 0;

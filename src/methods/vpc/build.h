@@ -8,7 +8,7 @@
 typedef struct vpc_plan {
     const lm_train_set *set;
     size_t d;
-    uint64_t seed;
+    uint64_t seed, stream;
     vpc_style style;
     vpc_metric metric;
     vpc_distance distance;

@@ -3,6 +3,7 @@
  * A turn that is taken because of the tolerance alone costs the leaves behind it weight: r grows by
  * how far the query is on the other side of mu. Only where both halves are visited can r grow, so
  * only there is the root of a squared distance taken. */
+#include "base/argmax.h"
 #include "methods/vpc/vpc.h"
 #include "num/kernel.h"
 #include "num/pack.h"
@@ -36,31 +37,25 @@ typedef struct run {
     cost spent;
 } run;
 
-static size_t round64(size_t n) {
-    return (n + 63) / 64 * 64;
+static layout lay_out(const vpc_model *m, lm_cursor *at) {
+    layout l;
+    l.votes = lm_take(at, m->classes, sizeof *l.votes);
+    l.scores = lm_take(at, (m->widest + 1) * LM_PANEL, sizeof *l.scores);
+    l.stack = lm_take(at, m->depth + 2, sizeof *l.stack);
+    return l;
 }
 
-bool vpc_scratch_size(const void *opaque, size_t rows, size_t neighbors, size_t *bytes) {
-    const vpc_model *m = opaque;
-    size_t votes, scores, stack;
+void vpc_scratch(const void *opaque, size_t rows, size_t neighbors, lm_cursor *at) {
     (void)rows, (void)neighbors;
-    return lm_mul(m->classes, sizeof(double), &votes) &&
-           lm_mul((m->widest + 1) * LM_PANEL, sizeof(float), &scores) &&
-           lm_mul(m->depth + 2, sizeof(turn), &stack) &&
-           lm_add(round64(votes), round64(scores), bytes) && lm_add(*bytes, round64(stack), bytes);
+    (void)lay_out(opaque, at);
 }
 
 static run begin(const vpc_model *m, void *scratch) {
-    char *base = scratch;
-    run r = {.m = m,
-             .pair = lm_pair_kernel(m->distance == VPC_L1 ? LM_L1 : LM_L2),
-             .score = lm_scores_kernel()};
-    r.at.votes = scratch;
-    base += round64(m->classes * sizeof(double));
-    r.at.scores = (float *)(void *)base;
-    base += round64((m->widest + 1) * LM_PANEL * sizeof(float));
-    r.at.stack = (turn *)(void *)base;
-    return r;
+    lm_cursor at = lm_cursor_at(scratch);
+    return (run){.m = m,
+                 .pair = lm_pair_kernel(m->distance == VPC_L1 ? LM_L1 : LM_L2),
+                 .score = lm_scores_kernel(),
+                 .at = lay_out(m, &at)};
 }
 
 /* ---- leaves ---- */
@@ -83,9 +78,7 @@ static void count_vote(run *r, size_t number, const float *x) {
     size_t best = 0;
     if (leaf->classes > 1) {
         leaf_scores(r, leaf, x);
-        for (size_t c = 1; c < leaf->classes; c++)
-            if (r->at.scores[c] > r->at.scores[best])
-                best = c;
+        best = lm_argmax_float(r->at.scores, leaf->classes);
     }
     double weight = (double)leaf->n;
     if (m->vote == VPC_CENTROID) {
@@ -195,20 +188,12 @@ static void ask(run *r, const float *x, bool may_stop) {
     }
 }
 
-static size_t winner(const run *r) {
-    size_t best = 0;
-    for (size_t c = 1; c < r->m->classes; c++)
-        if (r->at.votes[c] > r->at.votes[best])
-            best = c;
-    return best;
-}
-
 void vpc_predict(const void *opaque, const float *x, size_t n, int32_t *classes, void *scratch) {
     const vpc_model *m = opaque;
     run r = begin(m, scratch);
     for (size_t i = 0; i < n; i++) {
         ask(&r, x + i * m->d, m->stop <= 1);
-        classes[i] = (int32_t)winner(&r);
+        classes[i] = (int32_t)lm_argmax(r.at.votes, m->classes);
     }
 }
 
@@ -230,10 +215,10 @@ void vpc_proba(const void *opaque, const float *x, size_t n, double *proba, void
 enum { MEASURED = 1000 };
 
 limn_status vpc_measure(limn_context *ctx, vpc_model *m, const float *x, size_t n) {
-    size_t bytes, rows = n < MEASURED ? n : MEASURED;
-    if (!vpc_scratch_size(m, 1, 0, &bytes))
-        return lm_fail_memory(ctx);
-    void *scratch = lm_alloc_aligned(&ctx->mem, bytes, 1);
+    lm_cursor at = lm_cursor_at(NULL);
+    size_t rows = n < MEASURED ? n : MEASURED;
+    (void)lay_out(m, &at);
+    void *scratch = lm_alloc_measured(&ctx->mem, &at);
     if (!scratch)
         return lm_fail_memory(ctx);
     run r = begin(m, scratch);
@@ -246,12 +231,23 @@ limn_status vpc_measure(limn_context *ctx, vpc_model *m, const float *x, size_t 
     return LIMN_OK;
 }
 
+static lm_touched touched_by(const vpc_model *m, double vectors) {
+    return (lm_touched){vectors, vectors * (double)m->d * (double)sizeof(float)};
+}
+
+void vpc_touched(const void *opaque, const float *x, size_t n, lm_touched *sum, void *scratch) {
+    const vpc_model *m = opaque;
+    run r = begin(m, scratch);
+    for (size_t i = 0; i < n; i++)
+        ask(&r, x + i * m->d, m->stop <= 1);
+    lm_touched spent = touched_by(m, (double)(r.spent.pivots + r.spent.rows));
+    sum->vectors += spent.vectors;
+    sum->bytes += spent.bytes;
+}
+
 void vpc_stats(const void *opaque, lm_stats *stats) {
     const vpc_model *m = opaque;
-    double vectors = m->mean_pivots + m->mean_rows;
-    *stats = (lm_stats){.touched_vectors = vectors,
-                        .touched_bytes = vectors * (double)m->d * (double)sizeof(float),
-                        .count = 6};
+    *stats = (lm_stats){.touched = touched_by(m, m->mean_pivots + m->mean_rows), .count = 6};
     const char *const names[] = {"trees", "nodes",          "leaves",
                                  "depth", "pivots a query", "leaves a query"};
     const double values[] = {(double)m->trees, (double)m->nodes, (double)m->leaves,

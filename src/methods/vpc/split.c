@@ -82,7 +82,7 @@ static double spread_of(const vpc_plan *plan, uint32_t candidate, const uint32_t
 
 static uint32_t spread_pivot(const vpc_plan *plan, uint64_t path, const uint32_t *rows, size_t n,
                              uint32_t *pick, ranked *r, double *gaps) {
-    lm_rng rng = lm_rng_at(plan->seed, LM_STREAM_TREES, path);
+    lm_rng rng = lm_rng_at(plan->seed, plan->stream, path);
     size_t candidates = plan->candidates < n ? plan->candidates : n;
     size_t samples = plan->samples < n ? plan->samples : n;
     uint32_t *sample = pick + candidates, best = 0;
@@ -152,7 +152,7 @@ typedef struct halves {
 /* Finds the limit and mu. copy: the distances of all rows but the pivot, m of them, put in another
  * order. */
 static halves find_halves(const vpc_plan *plan, uint64_t path, float *copy, size_t m, double *mu) {
-    lm_rng rng = lm_rng_at(plan->seed, LM_STREAM_TREES, ~path);
+    lm_rng rng = lm_rng_at(plan->seed, plan->stream, ~path);
     size_t near = (m + 1) / 2, below = 0;
     lm_select_kth(&rng, copy, m, near - 1);
     halves h = {.limit = copy[near - 1]};

@@ -216,6 +216,7 @@ static vpc_plan plan_of(limn_context *ctx, const lm_train_set *set, const lm_par
     vpc_plan plan = {.set = set,
                      .d = set->d,
                      .seed = ctx->seed,
+                     .stream = lm_stream_of(params->owner),
                      .style = (vpc_style)lm_param_choice(params, "style"),
                      .metric = (vpc_metric)lm_param_choice(params, "metric"),
                      .distance = (vpc_distance)lm_param_choice(params, "distance"),

@@ -82,10 +82,11 @@ void vpc_destroy(const limn_allocator *mem, void *model);
 limn_status vpc_save(limn_context *ctx, const void *model, lm_writer *writer);
 limn_status vpc_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,
                      const lm_params *params, void **model);
-bool vpc_scratch_size(const void *model, size_t rows, size_t neighbors, size_t *bytes);
+void vpc_scratch(const void *model, size_t rows, size_t neighbors, lm_cursor *at);
 void vpc_predict(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
 void vpc_proba(const void *model, const float *x, size_t n, double *proba, void *scratch);
 void vpc_stats(const void *model, lm_stats *stats);
+void vpc_touched(const void *model, const float *x, size_t n, lm_touched *sum, void *scratch);
 /* Sets what follows from the parameters. */
 void vpc_configure(vpc_model *model, const lm_params *params);
 /* Fills the means of a query's cost from some of the rows. */

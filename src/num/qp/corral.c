@@ -70,14 +70,6 @@ typedef struct corral {
 
 /* ---- memory ---- */
 
-/* Takes count elements of size from *bytes on; without base only counts. */
-static void *carve(unsigned char *base, size_t *bytes, bool *fits, size_t count, size_t size) {
-    size_t part, begin = *bytes;
-    *fits = *fits && lm_mul(count, size, &part) && lm_add(part, 63, &part) &&
-            lm_add(begin, part / 64 * 64, bytes);
-    return base && *fits ? base + begin : NULL;
-}
-
 static size_t batch_of(size_t n) {
     size_t batch = 8 + n / 128;
     return batch < WINDOW_MAX ? batch : WINDOW_MAX;
@@ -88,40 +80,37 @@ static size_t capacity_of(size_t n, size_t support_max) {
     return capacity < 2 ? 2 : capacity;
 }
 
-static bool lay_out(corral *c, size_t n, size_t support_max, unsigned char *base, size_t *bytes) {
-    bool fits = n <= INT32_MAX;
+static void lay_out(corral *c, size_t n, size_t support_max, lm_cursor *at) {
     size_t capacity = capacity_of(n, support_max), room = capacity + batch_of(n) + 1;
-    *bytes = 0;
     c->n = n;
     c->room = room;
     c->batch = batch_of(n);
     c->free_max = capacity++; /* one row more, for what depends on all */
     c->factor.capacity = capacity;
-    c->g = carve(base, bytes, &fits, n, sizeof *c->g);
-    c->product = carve(base, bytes, &fits, n, sizeof *c->product);
-    c->weight = carve(base, bytes, &fits, n, sizeof *c->weight);
-    c->support = carve(base, bytes, &fits, n, sizeof *c->support);
-    c->slot = carve(base, bytes, &fits, n, sizeof *c->slot);
-    c->member = carve(base, bytes, &fits, room, sizeof *c->member);
-    c->gw = carve(base, bytes, &fits, room, sizeof *c->gw);
-    c->moved = carve(base, bytes, &fits, room, sizeof *c->moved);
-    c->before = carve(base, bytes, &fits, room, sizeof *c->before);
-    c->free = carve(base, bytes, &fits, room, sizeof *c->free);
-    c->shunned = carve(base, bytes, &fits, room, sizeof *c->shunned);
-    c->order = carve(base, bytes, &fits, capacity, sizeof *c->order);
-    c->d = carve(base, bytes, &fits, capacity, sizeof *c->d);
-    c->row = carve(base, bytes, &fits, capacity, sizeof *c->row);
-    c->factor.ones = carve(base, bytes, &fits, capacity, sizeof *c->factor.ones);
-    size_t square;
-    fits = fits && lm_mul(room, room, &square); /* and the factor is smaller */
-    c->h = carve(base, bytes, &fits, fits ? room * room : 0, sizeof *c->h);
-    c->factor.l = carve(base, bytes, &fits, fits ? capacity * capacity : 0, sizeof *c->factor.l);
-    return fits;
+    c->g = lm_take(at, n, sizeof *c->g);
+    c->product = lm_take(at, n, sizeof *c->product);
+    c->weight = lm_take(at, n, sizeof *c->weight);
+    c->support = lm_take(at, n, sizeof *c->support);
+    c->slot = lm_take(at, n, sizeof *c->slot);
+    c->member = lm_take(at, room, sizeof *c->member);
+    c->gw = lm_take(at, room, sizeof *c->gw);
+    c->moved = lm_take(at, room, sizeof *c->moved);
+    c->before = lm_take(at, room, sizeof *c->before);
+    c->free = lm_take(at, room, sizeof *c->free);
+    c->shunned = lm_take(at, room, sizeof *c->shunned);
+    c->order = lm_take(at, capacity, sizeof *c->order);
+    c->d = lm_take(at, capacity, sizeof *c->d);
+    c->row = lm_take(at, capacity, sizeof *c->row);
+    c->factor.ones = lm_take(at, capacity, sizeof *c->factor.ones);
+    c->h = lm_take_cells(at, room, room, sizeof *c->h);
+    c->factor.l = lm_take_cells(at, capacity, capacity, sizeof *c->factor.l);
 }
 
 bool lm_qp_scratch(size_t n, size_t support_max, size_t *bytes) {
+    lm_cursor at = lm_cursor_at(NULL);
     corral c;
-    return lay_out(&c, n, support_max, NULL, bytes);
+    lay_out(&c, n, support_max, &at);
+    return lm_measured(&at, bytes) && n <= INT32_MAX;
 }
 
 /* ---- the window ---- */
@@ -692,9 +681,9 @@ static void iterate(corral *c) {
 void lm_corral_run(const lm_corral_task *task, double *a, double *gradient, lm_qp_result *result,
                    void *scratch) {
     corral c = {.task = task, .gram = task->gram, .kernels = lm_simd_get()->dense};
-    size_t bytes;
+    lm_cursor at = lm_cursor_at(scratch);
     memset(result, 0, sizeof *result);
-    lay_out(&c, task->gram->n, task->goal.support_max, scratch, &bytes);
+    lay_out(&c, task->gram->n, task->goal.support_max, &at);
     c.a = a;
     c.bound = task->bound >= 1 ? INFINITY : fmax(task->bound, 1 / (double)c.n);
     c.result = result;

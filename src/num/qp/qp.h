@@ -10,6 +10,7 @@
 #define LIMN_NUM_QP_QP_H
 
 #include "base/base.h"
+#include "base/scratch.h"
 
 /* ---- the matrix ---- */
 

@@ -1,0 +1,21 @@
+/* sized.h: public structs that begin with their own size, so that a program that was compiled with
+ * an older header, whose structs end earlier, goes on working. */
+#ifndef LIMN_BASE_SIZED_H
+#define LIMN_BASE_SIZED_H
+
+#include "base/base.h"
+
+/* All zero but for the size. */
+#define LM_SIZED_INIT(pointer) lm_sized_init(pointer, sizeof *(pointer))
+void lm_sized_init(void *given, size_t size);
+
+/* own (of size bytes, holding the defaults) takes over what the caller's struct has; false when
+ * that was not initialised. */
+bool lm_sized_take(const void *given, void *own, size_t size);
+/* The same with a sentence; given NULL: the defaults stay. name: of the type, without limn_. */
+limn_status lm_options_take(limn_context *ctx, const char *name, const void *given, void *own,
+                            size_t size);
+/* The caller's struct takes over what it has room for; one that was not initialised nothing. */
+void lm_sized_give(const void *own, void *given, size_t size);
+
+#endif

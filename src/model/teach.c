@@ -1,0 +1,177 @@
+/* teach.c: see teach.h. Answers of a model come through a predictor, which spreads batches over the
+ * threads of the context; a function of the caller's is called on the calling thread only. */
+#include "model/teach.h"
+
+#include <string.h>
+
+enum { CHUNK = 1024 }; /* rows of a call of the caller's function */
+
+/* ---- what may teach ---- */
+
+limn_status lm_teaching_check(limn_context *ctx, const lm_method *method,
+                              const limn_train_options *options, bool *wanted) {
+    int count =
+        (options->teacher != NULL) + (options->teacher_method != NULL) + (options->teach != NULL);
+    *wanted = count > 0;
+    if (count > 1)
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "a model has one teacher: give a model, a method or a function");
+    if (!count && options->teacher_param_count)
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "parameters of a teacher, but no method that teaches; name it (--teacher)");
+    if (count && !(lm_method_capabilities(method) & LIMN_CAN_BE_TAUGHT))
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "%s is trained on rows alone and takes no teacher; see 'limn methods' for "
+                       "those that can (can: teacher)",
+                       method->info.name);
+    return LIMN_OK;
+}
+
+/* The new model takes over the teacher's columns and labels, so the data must be as it knows it. */
+static limn_status check_data(limn_context *ctx, const limn_model *model, const limn_data *data) {
+    const lm_schema *own = &data->schema, *theirs = &model->schema;
+    if (theirs->task != own->task)
+        return lm_fail(ctx, LIMN_E_USAGE, "the teacher was trained to %s and cannot teach to %s",
+                       limn_task_name(theirs->task), limn_task_name(own->task));
+    if (own->features != theirs->features)
+        return lm_fail(ctx, LIMN_E_DATA, "the data has %zu features, the teacher %zu",
+                       own->features, theirs->features);
+    for (size_t c = 0; c < own->labels.count; c++)
+        if (c >= theirs->labels.count ||
+            strcmp(own->labels.names[c], theirs->labels.names[c]) != 0) {
+            char shown[48];
+            const char *name = own->labels.names[c];
+            return lm_fail(ctx, LIMN_E_DATA,
+                           "the teacher has no class '%s' in that place; read the data with match "
+                           "= the teacher, and remove classes that it does not know",
+                           lm_quote(name, strlen(name), shown));
+        }
+    return LIMN_OK;
+}
+
+limn_status lm_teaching_begin(limn_context *ctx, const limn_data *data,
+                              const limn_train_options *options, lm_teaching *t) {
+    *t = (lm_teaching){.teach = options->teach,
+                       .user = options->teach_user,
+                       .model = options->teacher,
+                       .mem = &ctx->mem};
+    if (options->teacher_method) {
+        limn_train_options first;
+        limn_train_options_init(&first);
+        first.method = options->teacher_method;
+        first.params = options->teacher_params;
+        first.param_count = options->teacher_param_count;
+        first.scale = options->scale;
+        limn_status status = lm_model_train(ctx, data, &first, &t->trained);
+        if (status != LIMN_OK)
+            return status;
+        t->model = t->trained;
+    }
+    return t->model ? check_data(ctx, t->model, data) : LIMN_OK;
+}
+
+/* ---- a model teaches ---- */
+
+static limn_status ask_model(const lm_teacher *teacher, limn_context *ctx, const float *x, size_t n,
+                             double *out) {
+    lm_teaching *t = teacher->user;
+    /* An imported model has a hidden feature, which is 0 here. */
+    lm_query query = {.x = x,
+                      .n = n,
+                      .width = teacher->d,
+                      .scaled = !t->model->schema.beyond,
+                      .kind = LM_ASK_VALUES,
+                      .out = out};
+    (void)ctx;
+    if (teacher->kind == LM_TEACHES_PROBA)
+        query.kind = LM_ASK_PROBA;
+    if (teacher->kind == LM_TEACHES_PAIRS || teacher->kind == LM_TEACHES_DISTANCE)
+        query.kind = LM_ASK_SCORES;
+    return lm_predictor_run(t->predictor, &query);
+}
+
+/* Decision values of pairs say most, then probabilities, then distances. */
+static limn_status make_from_model(limn_context *ctx, lm_teaching *t) {
+    const limn_model *m = t->model;
+    const lm_method *method = m->method;
+    unsigned can = lm_model_capabilities(m);
+    limn_predictor_options options;
+    t->teacher.d = m->scaler.out;
+    t->teacher.answer = ask_model;
+    t->teacher.machine = method->machine ? method->machine(m->body) : NULL;
+    t->teacher.width = 1;
+    t->teacher.kind = LM_TEACHES_VALUE;
+    if (m->schema.task == LIMN_CLASSIFY && method->scores && !method->class_scores) {
+        t->teacher.kind = LM_TEACHES_PAIRS;
+        t->teacher.width = method->score_count(m->body);
+    } else if (m->schema.task == LIMN_CLASSIFY) {
+        t->teacher.kind = can & LIMN_CAN_PROBA ? LM_TEACHES_PROBA : LM_TEACHES_DISTANCE;
+        t->teacher.width = m->schema.labels.count;
+    }
+    bool silent = m->schema.task == LIMN_CLASSIFY ? !method->scores && !(can & LIMN_CAN_PROBA)
+                                                  : !method->values;
+    if (silent)
+        return lm_fail(ctx, LIMN_E_UNSUPPORTED,
+                       "%s gives neither probabilities nor decision values to teach with",
+                       method->info.name);
+    limn_predictor_options_init(&options);
+    options.threads = 0;
+    return limn_predictor_new(ctx, m, &options, &t->predictor);
+}
+
+/* ---- a function teaches ---- */
+
+static limn_status check_answers(limn_context *ctx, const lm_teacher *teacher, const double *out,
+                                 size_t n) {
+    for (size_t i = 0; i < n * teacher->width; i++)
+        if (!(out[i] >= -1e300 && out[i] <= 1e300))
+            return lm_fail(ctx, LIMN_E_DATA, "the teacher's answer is not a finite number");
+    return LIMN_OK;
+}
+
+static limn_status ask_function(const lm_teacher *teacher, limn_context *ctx, const float *x,
+                                size_t n, double *out) {
+    const lm_teaching *t = teacher->user;
+    limn_status status = LIMN_OK;
+    for (size_t first = 0; first < n && status == LIMN_OK; first += CHUNK) {
+        size_t some = n - first < CHUNK ? n - first : CHUNK;
+        double *answers = out + first * teacher->width;
+        lm_scaler_undo(t->scaler, x + first * teacher->d, some, t->usual, t->rows);
+        status = t->teach(t->user, t->rows, some, answers);
+        if (status != LIMN_OK)
+            return lm_fail(ctx, status, "the teacher failed: %s", limn_status_string(status));
+        status = check_answers(ctx, teacher, answers, some);
+    }
+    return status;
+}
+
+static limn_status make_from_function(limn_context *ctx, const limn_data *data, lm_teaching *t) {
+    size_t cells;
+    bool classify = data->schema.task == LIMN_CLASSIFY;
+    t->teacher.d = t->scaler->out;
+    t->teacher.answer = ask_function;
+    t->teacher.kind = classify ? LM_TEACHES_PROBA : LM_TEACHES_VALUE;
+    t->teacher.width = classify ? data->schema.labels.count : 1;
+    t->usual = data->x;
+    if (lm_mul(CHUNK, data->schema.features, &cells))
+        t->rows = lm_alloc(&ctx->mem, cells, sizeof *t->rows);
+    return t->rows ? LIMN_OK : lm_fail_memory(ctx);
+}
+
+limn_status lm_teaching_make(limn_context *ctx, const limn_data *data, const lm_scaler *scaler,
+                             lm_teaching *t) {
+    bool classify = data->schema.task == LIMN_CLASSIFY;
+    t->scaler = scaler;
+    t->teacher = (lm_teacher){.task = data->schema.task, .user = t};
+    if (classify)
+        t->teacher.classes = t->model ? t->model->schema.labels.count : data->schema.labels.count;
+    return t->model ? make_from_model(ctx, t) : make_from_function(ctx, data, t);
+}
+
+void lm_teaching_free(lm_teaching *t) {
+    limn_predictor_free(t->predictor);
+    limn_model_free(t->trained);
+    if (t->rows)
+        lm_free(t->mem, t->rows);
+    *t = (lm_teaching){.rows = NULL};
+}

@@ -1,0 +1,81 @@
+/* store.c: the scaling in a model file: the kind, and what it keeps of each feature. */
+#include "scale/scale.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SCALER_VERSION = 1 };
+
+limn_status lm_scaler_save(limn_context *ctx, const lm_scaler *s, lm_writer *writer) {
+    double *keep = NULL;
+    lm_kv_out *kv;
+    limn_status status = lm_kv_begin(writer, "scaler", SCALER_VERSION, &kv);
+    if (status != LIMN_OK)
+        return status;
+    lm_kv_put_text(kv, "kind", limn_scale_name(s->kind));
+    lm_kv_put_int(kv, "features", (int64_t)s->out);
+    if (s->kind != LIMN_SCALE_NONE) {
+        keep = lm_alloc(&ctx->mem, s->out, sizeof *keep);
+        if (!keep)
+            return lm_fail_memory(ctx);
+        for (size_t j = 0; j < s->out; j++)
+            keep[j] = s->keep[j];
+        lm_kv_put_reals(kv, "keep", keep, s->out);
+        lm_kv_put_reals(kv, "offset", s->offset, s->out);
+        lm_kv_put_reals(kv, "factor", s->factor, s->out);
+    }
+    lm_free(&ctx->mem, keep);
+    return lm_kv_end(kv);
+}
+
+static limn_status get_scaling(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
+    limn_status status;
+    /* Three lists of that many doubles must be there before memory for them is taken. */
+    if (s->out > kv->section.size / (3 * sizeof(double)))
+        return lm_file_bad(ctx, kv->file, "the scaling of %zu features is cut", s->out);
+    double *keep = lm_alloc(&ctx->mem, s->out, sizeof *keep);
+    s->keep = lm_alloc(&ctx->mem, s->out, sizeof *s->keep);
+    s->offset = lm_alloc(&ctx->mem, s->out, sizeof *s->offset);
+    s->factor = lm_alloc(&ctx->mem, s->out, sizeof *s->factor);
+    if (!keep || !s->keep || !s->offset || !s->factor)
+        status = lm_fail_memory(ctx);
+    else
+        status = lm_kv_reals(kv, "keep", s->out, keep);
+    if (status == LIMN_OK)
+        status = lm_kv_reals(kv, "offset", s->out, s->offset);
+    if (status == LIMN_OK)
+        status = lm_kv_reals(kv, "factor", s->out, s->factor);
+    for (size_t j = 0; j < s->out && status == LIMN_OK; j++) {
+        bool ascending = j == 0 || keep[j] > keep[j - 1];
+        if (!(keep[j] >= 0 && keep[j] < (double)s->in && keep[j] == floor(keep[j]) && ascending))
+            status = lm_file_bad(ctx, kv->file, "scaled feature %zu does not exist", j + 1);
+        else
+            s->keep[j] = (uint32_t)keep[j];
+    }
+    lm_free(&ctx->mem, keep);
+    return status;
+}
+
+limn_status lm_scaler_load(limn_context *ctx, const lm_file *file, size_t features, lm_scaler *s) {
+    static const limn_scale kinds[] = {LIMN_SCALE_NONE, LIMN_SCALE_MINMAX, LIMN_SCALE_ZSCORE};
+    lm_kv kv;
+    const char *name = "";
+    int64_t out = 0;
+    size_t kind = 0;
+    limn_status status = lm_kv_open(ctx, file, "scaler", SCALER_VERSION, &kv);
+    if (status == LIMN_OK)
+        status = lm_kv_text(&kv, "kind", &name);
+    if (status == LIMN_OK)
+        status = lm_kv_int(&kv, "features", 1, (int64_t)features, &out);
+    if (status != LIMN_OK)
+        return status;
+    while (kind < LM_COUNT(kinds) && strcmp(limn_scale_name(kinds[kind]), name) != 0)
+        kind++;
+    s->in = features;
+    s->out = (size_t)out;
+    if (kind == LM_COUNT(kinds) || (kinds[kind] == LIMN_SCALE_NONE && s->in != s->out))
+        return lm_file_bad(ctx, file, "the scaling '%.40s' of %zu features is not possible", name,
+                           s->out);
+    s->kind = kinds[kind];
+    return s->kind == LIMN_SCALE_NONE ? LIMN_OK : get_scaling(ctx, &kv, s);
+}
