@@ -1,19 +1,23 @@
 #!/usr/bin/python3
 """All tests, in the order in which a failure is cheapest to find; ends with 'N passed, N failed'.
 
-  1 gcc release build                   2 clang release build: both without a warning
-  3 unit and contract tests (gcc)       4 the same under AddressSanitizer and UBSan, with the
-  5 threads under TSan                    fuzzers' corpus
-  6 command, Python, layout and install tests (pytest), the command tests also under ASan + UBSan
-  7 the packed sets on NEON, where a cross compiler and qemu-user are installed
+  1 gcc release build                   2 unit and contract tests
+  3 gcc build with ASan and UBSan       4 the same tests there, the slowest sampled, with the
+  5 clang build with TSan                 fuzzers' corpus
+  6 threads under TSan                  7 command, Python, repository and install tests (pytest), a
+                                          third of the command tests also under ASan + UBSan
+  8 the packed sets on NEON, where a cross compiler and qemu-user are installed
 
---long runs what takes more than 20 s: fuzzing, exhaustive ranges, a hundred kills.
+Both compilers must be without a warning. --long runs what takes more than that: the clang release
+build, everything that is sampled here in full, fuzzing, exhaustive ranges, a hundred kills.
 """
 import argparse
 import concurrent.futures
 import glob
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -25,6 +29,14 @@ TOTAL = {"passed": 0, "failed": 0, "skipped": 0}
 ASAN = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1",
         "LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp:print_suppressions=0",
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+# Read by the tests that take longest (tests/contract, tests/cli/conftest.py): a part of their cases.
+SAMPLED = dict(ASAN, LIMN_SAMPLE="1")
+ASAN_BUILD = ["--buildtype=plain", "-Doptimization=1", "-Db_lundef=false", "-Dbench=false",
+              "-Db_sanitize=address,undefined", "-Dc_args=-g1 -fno-sanitize-recover=all"]
+TSAN_BUILD = ["--buildtype=plain", "-Doptimization=1", "-Db_lundef=false", "-Db_sanitize=thread",
+              "-Dc_args=-g1"]
+THREADED = ("test_concurrent", "test_parallel", "test_work", "test_select", "test_learn_forest",
+            "test_bforest_life", "test_hull_hostile")
 
 
 def say(text):
@@ -47,8 +59,8 @@ def run(command, env=None, quiet=True):
     return done.returncode, done.stdout
 
 
-def build(name, compiler, options):
-    """A Meson build in build-<name>; warnings are errors when CI is set."""
+def build(name, compiler, options, targets=()):
+    """A Meson build in build-<name>, of some targets or all; warnings are errors when CI is set."""
     folder = os.path.join(ROOT, "build-" + name)
     start = time.time()
     strict = ["-Dwerror=true"] if os.environ.get("CI") else []
@@ -56,12 +68,41 @@ def build(name, compiler, options):
         code, _ = run(["meson", "setup", folder, *strict, *options], {"CC": compiler})
         if code:
             shutil.rmtree(folder, ignore_errors=True)
-    code, output = run(["ninja", "-C", folder])
+    code, output = run(["ninja", "-C", folder, *targets])
     count(passed=code == 0, failed=code != 0)
     warnings = output.count("warning:")
     say(f"build {name}: {'ok' if code == 0 else 'FAILED'}"
         f"{f', {warnings} warnings' if warnings else ''} ({time.time() - start:.0f} s)")
     return folder if code == 0 else None
+
+
+def without_output(command):
+    """The compiler's command without what it writes."""
+    words = [w for w in shlex.split(command) if not w.endswith((".c.o", ".c.o.d"))]
+    return [w for w in words if w not in ("-o", "-MD", "-MQ", "-MF", "-c")]
+
+
+def warnings_of_clang(folder):
+    """Clang's warnings about what a build of some targets left out: the tests and benchmarks."""
+    start = time.time()
+    with open(os.path.join(folder, "compile_commands.json"), encoding="utf-8") as file:
+        commands = json.load(file)
+    rest = [c for c in commands if re.search(r"(tests|bench)/", os.path.relpath(c["file"], ROOT)
+                                             if os.path.isabs(c["file"]) else c["file"])]
+
+    def look(entry):
+        done = subprocess.run([*without_output(entry["command"]), "-fsyntax-only"],
+                              cwd=entry["directory"], text=True, capture_output=True)
+        return done.stderr
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        said = "".join(pool.map(look, rest))
+    if said:
+        print(said[-8000:], flush=True)
+    fine = bool(rest) and not (said if os.environ.get("CI") else "error:" in said)
+    count(passed=fine, failed=not fine)
+    say(f"clang on {len(rest)} files of tests and benchmarks: {'ok' if fine else 'FAILED'} "
+        f"({time.time() - start:.0f} s)")
 
 
 def cmocka(program, env=None):
@@ -84,7 +125,8 @@ def cmocka(program, env=None):
 
 
 def all_cmocka(programs_, env=None):
-    """Several test programs at once, as many as there are cores."""
+    """Several test programs at once, as many as there are cores; the longest one first."""
+    programs_ = sorted(programs_, key=lambda path: not path.endswith("test_contract"))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(lambda program: cmocka(program, env), programs_))
 
@@ -98,7 +140,7 @@ def pytest(label, paths, env):
     start = time.time()
     report = os.path.join(ROOT, "build-gcc", "pytest.xml")
     code, output = run(["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider",
-                        "-rfE", "--junitxml", report, *paths],
+                        "-n", str(os.cpu_count() or 1), "-rfE", "--junitxml", report, *paths],
                        dict(env, PYTHONDONTWRITEBYTECODE="1"))
     try:
         suite = xml.parse(report).getroot().find("testsuite")
@@ -152,44 +194,32 @@ def neon():
 
 def check():
     gcc = build("gcc", "gcc", ["--buildtype=release"])
-    build("clang", "clang", ["--buildtype=release"])
-    asan = build("asan", "gcc", ["--buildtype=debugoptimized", "-Db_lundef=false",
-                                   "-Db_sanitize=address,undefined",
-                                   "-Dc_args=-fno-sanitize-recover=all"])
-    tsan = build("tsan", "clang", ["--buildtype=debugoptimized", "-Db_lundef=false",
-                                   "-Db_sanitize=thread"])
     if gcc:
         say("unit and contract tests")
         all_cmocka(programs(gcc))
+    asan = build("asan", "gcc", ASAN_BUILD)
     if asan:
         say("the same under AddressSanitizer and UBSan")
-        all_cmocka(programs(asan), ASAN)
+        all_cmocka(programs(asan), SAMPLED)
         replay(asan)
+    tsan = build("tsan", "clang", TSAN_BUILD, ["limn", *("tests/" + name for name in THREADED)])
     if tsan:
+        warnings_of_clang(tsan)
         say("threads under ThreadSanitizer")
-        for name in ("test_concurrent", "test_parallel", "test_work", "test_learn_forest",
-                     "test_bforest_life", "test_hull_hostile"):
-            cmocka(os.path.join(tsan, "tests", name), {"TSAN_OPTIONS": "halt_on_error=1"})
+        all_cmocka([os.path.join(tsan, "tests", name) for name in THREADED],
+                   {"TSAN_OPTIONS": "halt_on_error=1"})
     if gcc:
         env = {"LIMN_BIN": os.path.join(gcc, "limn"), "LIMN_BUILD": gcc}
-        pytest("command, Python, layout and install tests",
+        pytest("command, Python, repository and install tests",
                ["tests/cli", "tests/python", "tests/repo"], env)
     if asan:
-        env = dict(ASAN, LIMN_BIN=os.path.join(asan, "limn"), LIMN_SANITIZED="1")
+        env = dict(SAMPLED, LIMN_BIN=os.path.join(asan, "limn"), LIMN_SANITIZED="1")
         pytest("command tests under ASan and UBSan", ["tests/cli"], env)
     neon()
 
 
-def check_long():
-    gcc = build("gcc", "gcc", ["--buildtype=release"])
-    fuzz = build("fuzz", "clang", ["--buildtype=debugoptimized", "-Dfuzz=true",
-                                   "-Db_lundef=false", "-Db_sanitize=address,undefined",
-                                   "-Dc_args=-fno-sanitize-recover=all"])
-    if gcc:
-        cmocka(os.path.join(gcc, "tests", "test_num"), {"CHECK_LONG": "1"})
-        pytest("long tests of the commands", ["tests/long"],
-               {"LIMN_BIN": os.path.join(gcc, "limn"), "LIMN_BUILD": gcc})
-    for target in programs(fuzz, "fuzz_*") if fuzz else []:
+def fuzz_all(folder):
+    for target in programs(folder, "fuzz_*"):
         name = os.path.basename(target)[len("fuzz_"):]
         seconds = os.environ.get("FUZZ_SECONDS", "600")
         found = os.path.join(ROOT, "build-fuzz", "corpus-" + name)
@@ -202,6 +232,30 @@ def check_long():
         count(passed=code == 0, failed=code != 0)
         say(f"  {name}: {'nothing found' if code == 0 else 'FAILED'} in "
             f"{runs.group(1) if runs else '?'} runs")
+
+
+def check_long():
+    gcc = build("gcc", "gcc", ["--buildtype=release"])
+    clang = build("clang", "clang", ["--buildtype=release"])
+    asan = build("asan", "gcc", ASAN_BUILD)
+    if gcc:
+        cmocka(os.path.join(gcc, "tests", "test_num"), {"CHECK_LONG": "1"})
+        pytest("long tests of the commands, and all rows of the real sets",
+               ["tests/long", "tests/python"],
+               {"LIMN_BIN": os.path.join(gcc, "limn"), "LIMN_BUILD": gcc, "CHECK_LONG": "1"})
+    if clang:
+        say("unit and contract tests, built by clang")
+        all_cmocka(programs(clang))
+    if asan:
+        say("all of them under AddressSanitizer and UBSan")
+        all_cmocka(programs(asan), ASAN)
+        env = dict(ASAN, LIMN_BIN=os.path.join(asan, "limn"), LIMN_SANITIZED="1")
+        pytest("command tests under ASan and UBSan", ["tests/cli"], env)
+    fuzz = build("fuzz", "clang", ["--buildtype=debugoptimized", "-Dfuzz=true",
+                                   "-Db_lundef=false", "-Db_sanitize=address,undefined",
+                                   "-Dc_args=-fno-sanitize-recover=all"])
+    if fuzz:
+        fuzz_all(fuzz)
 
 
 def main():

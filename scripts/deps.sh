@@ -5,7 +5,7 @@ set -eu
 
 build="gcc meson ninja-build pkg-config zlib1g-dev libxxhash-dev libjansson-dev
        libopenblas-dev liblapacke-dev libsvm-dev"
-check="clang clang-format libclang-rt-dev libcmocka-dev python3 python3-pytest
+check="clang clang-format libclang-rt-dev libcmocka-dev python3 python3-pytest python3-pytest-xdist
        python3-numpy python3-sklearn groff-base zsh libsvm-tools"
 bench="python3-pandas python3-faiss libflann1.9 time"
 

@@ -279,7 +279,7 @@ limn_status limn_predict_rows(limn_predictor *predictor, limn_answer answer, con
     limn_status status = check_answer(predictor, answer);
     if (status != LIMN_OK)
         return status;
-    lm_query query = {.x = x, .n = n, .width = width, .kind = (int)answer, .out = out};
+    lm_query query = {.x = x, .n = n, .width = width, .kind = (lm_ask)answer, .out = out};
     return lm_predictor_run(predictor, &query);
 }
 

@@ -80,19 +80,22 @@ struct limn_predictor {
     unsigned char *memory; /* threads slices, aligned */
 };
 
-/* What to compute for n rows of width floats each: model->schema.features, or lm_schema_width. */
+/* What to compute; the first four are those of limn_answer. */
+typedef enum lm_ask {
+    LM_ASK_CLASSES = LIMN_ANSWER_CLASSES,
+    LM_ASK_PROBA = LIMN_ANSWER_PROBA,
+    LM_ASK_VALUES = LIMN_ANSWER_VALUES,
+    LM_ASK_SCORES = LIMN_ANSWER_SCORES,
+    LM_ASK_NEIGHBORS, /* out: int64_t, k a row */
+    LM_ASK_TOUCHED    /* out: an lm_touched for each thread, to be added to */
+} lm_ask;
+
+/* n rows of width floats each: model->schema.features, or lm_schema_width. */
 typedef struct lm_query {
     const float *x;
     size_t n, width;
     bool scaled; /* rows are as the method sees them, lm_model_width wide */
-    enum {
-        LM_ASK_CLASSES = LIMN_ANSWER_CLASSES,
-        LM_ASK_PROBA = LIMN_ANSWER_PROBA,
-        LM_ASK_VALUES = LIMN_ANSWER_VALUES,
-        LM_ASK_SCORES = LIMN_ANSWER_SCORES,
-        LM_ASK_NEIGHBORS, /* out: int64_t, k a row */
-        LM_ASK_TOUCHED    /* out: an lm_touched for each thread, to be added to */
-    } kind;
+    lm_ask kind;
     void *out;
     size_t k;          /* of LM_ASK_NEIGHBORS */
     double *distances; /* the same: k a row */

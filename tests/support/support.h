@@ -5,6 +5,7 @@
 
 #include "counting.h"
 #include "data/dataset.h"
+#include "sample.h"
 
 /* A context on the counting allocator (count may be NULL: malloc). Stops the test program on
  * failure. */

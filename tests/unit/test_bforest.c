@@ -231,7 +231,7 @@ static void test_threads_change_neither_models_nor_answers(void **state) {
     static const size_t n = 900, begin = 60, d = 80;
     int32_t *said[2] = {malloc(n * sizeof **said), malloc(n * sizeof **said)};
     (void)state;
-    for (size_t s = 0; s < 2 * LM_COUNT(settings); s++) {
+    for (size_t s = 0; s < 2 * LM_COUNT(settings); s += every(5)) {
         const char *text = settings[s / 2];
         rows r = draw_rows(LIMN_CLASSIFY, s % 2 ? GRID : NORMAL, n, d, 3, 12, s);
         for (size_t i = 0; i < n * d && s % 2; i++) /* many equal rows and distances */

@@ -344,7 +344,7 @@ static void test_new_classes_are_numbered_behind(void **state) {
     assert_string_equal(limn_model_class_name(w.model, 2), "7");
     assert_int_equal(limn_model_add_class(w.ctx, w.model, "", &index), LIMN_E_USAGE);
     for (int i = 0; i < 100; i++) { /* past every growth of the table */
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "class %d", i);
         assert_int_equal(limn_model_add_class(w.ctx, w.model, name, &index), LIMN_OK);
         assert_int_equal(index, 3 + i);

@@ -100,7 +100,7 @@ static const limn_param nrh_params[] = {
     PARAM_NEIGHBORS("20"), PARAMS_KERNEL, PARAM_REJECT};
 /* clang-format on */
 
-#define HULL_METHOD(method, text, table)                              \
+#define HULL_METHOD(method, text, table, quick)                       \
     extern const lm_method lm_method_##method;                        \
     const lm_method lm_method_##method = {                            \
         .info = {.name = #method,                                     \
@@ -110,6 +110,7 @@ static const limn_param nrh_params[] = {
                  .params = table,                                     \
                  .param_count = LM_COUNT(table)},                     \
         .can = LIMN_CAN_CLASSIFY | LIMN_CAN_KERNEL | LIMN_CAN_REJECT, \
+        .brief = quick,                                               \
         .scaling = hull_scaling,                                      \
         .train = hull_train,                                          \
         .destroy = hull_destroy,                                      \
@@ -126,9 +127,10 @@ static const limn_param nrh_params[] = {
         .lacks = hull_lacks,                                          \
     }
 
-HULL_METHOD(nah, "nearest affine hull of the classes' samples", nah_params);
-HULL_METHOD(nhd, "nearest hyperdisk: affine hull within a sphere around the samples", nhd_params);
-HULL_METHOD(nch, "nearest convex hull of the classes' samples", nch_params);
-HULL_METHOD(nsc, "nearest centre of the spheres around the classes' samples", nsc_params);
+HULL_METHOD(nah, "nearest affine hull of the classes' samples", nah_params, "dim=2");
+HULL_METHOD(nhd, "nearest hyperdisk: affine hull within a sphere around the samples", nhd_params,
+            "dim=2");
+HULL_METHOD(nch, "nearest convex hull of the classes' samples", nch_params, NULL);
+HULL_METHOD(nsc, "nearest centre of the spheres around the classes' samples", nsc_params, NULL);
 HULL_METHOD(nrh, "nearest ridge hull: affine hull with a price on far points; local by default",
-            nrh_params);
+            nrh_params, "rho=1");
