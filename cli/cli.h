@@ -72,7 +72,7 @@ typedef struct cli_args {
     /* Values of the enumerations of limn.h. */
     int format, header, task, scale, missing, unknown, to;
     char delimiter, to_delimiter;
-    const char *label, *method, *output, *label_file, *weights, *categorical, *to_labels;
+    const char *label, *method, *output, *label_file, *weights, *categorical, *to_labels, *teacher;
     const char **params; /* aliases of svm-train in front of them, translated */
     size_t param_count;
     char *alias_text[CLI_MAX_ALIASES]; /* what of params was made here */

@@ -5,12 +5,41 @@
 #include "cli.h"
 #include "methods.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 typedef struct timing {
     double reading, training;
 } timing;
+
+/* What -p says of the method, and with "teacher." before it of its teacher. */
+typedef struct parameters {
+    cli_args own; /* a copy whose params are those of the method */
+    const char **list;
+    size_t teacher_count; /* after them in list, without "teacher." */
+} parameters;
+
+static bool is_teachers(const char *param) {
+    return strncmp(param, "teacher.", strlen("teacher.")) == 0;
+}
+
+static int split_parameters(const cli_args *args, parameters *out) {
+    size_t used = 0;
+    *out = (parameters){.own = *args, .list = malloc((args->param_count + 1) * sizeof *out->list)};
+    if (!out->list)
+        return cli_fail(EXIT_FAILED, "out of memory");
+    for (size_t i = 0; i < args->param_count; i++)
+        if (!is_teachers(args->params[i]))
+            out->list[used++] = args->params[i];
+    out->own.params = out->list;
+    out->own.param_count = used;
+    for (size_t i = 0; i < args->param_count; i++)
+        if (is_teachers(args->params[i]))
+            out->list[used++] = args->params[i] + strlen("teacher.");
+    out->teacher_count = used - out->own.param_count;
+    return EXIT_DONE;
+}
 
 static int check_usage(const cli_args *args) {
     const char *data = args->positionals[0];
@@ -35,17 +64,32 @@ static int check_usage(const cli_args *args) {
     if (strcmp(args->output, "-") == 0 && isatty(STDOUT_FILENO))
         return cli_fail(EXIT_USAGE, "-o -: a model is binary and standard output is a terminal; "
                                     "name a file or use a pipe");
-    int code = cli_check_keys(method, args);
-    return code ? code : cli_refuse_overwrite(args->output, data);
+    return cli_refuse_overwrite(args->output, data);
 }
 
-static int read_data(cli_session *session, const cli_args *args, limn_data **out) {
+static int check_parameters(const parameters *p) {
+    const char *teacher = p->own.teacher;
+    int code = cli_check_keys(cli_method_find(p->own.method), &p->own);
+    if (!code && p->teacher_count && !teacher)
+        code = cli_fail(EXIT_USAGE,
+                        "-p teacher.%s: there is no teacher; name its method: --teacher METHOD",
+                        p->list[p->own.param_count]);
+    if (!code && p->teacher_count && !limn_method_find(teacher))
+        code = cli_fail(EXIT_USAGE,
+                        "-p teacher.%s: %s is no method but a file: that model is trained already",
+                        p->list[p->own.param_count], teacher);
+    return code;
+}
+
+/* match: the model that teaches, whose columns and classes the new one takes over; or NULL. */
+static int read_data(cli_session *session, const cli_args *args, const limn_model *match,
+                     limn_data **out) {
     limn_read_options options;
     limn_data *all = NULL;
     session->progress.file = args->positionals[0];
     cli_read_options(args, (limn_task)args->task, &options);
     int code = cli_check(
-        session, limn_data_read(session->context, args->positionals[0], &options, NULL, &all));
+        session, limn_data_read(session->context, args->positionals[0], &options, match, &all));
     if (code == EXIT_DONE && args->subsample < 1) {
         code = cli_check(session, limn_data_subsample(session->context, all, args->subsample, out));
         limn_data_free(all);
@@ -55,14 +99,26 @@ static int read_data(cli_session *session, const cli_args *args, limn_data **out
     return code;
 }
 
-static limn_train_options train_options(const cli_args *args) {
+static limn_train_options train_options(const parameters *p, const limn_model *teacher) {
     limn_train_options options;
     limn_train_options_init(&options);
-    options.method = args->method;
-    options.params = args->params;
-    options.param_count = args->param_count;
-    options.scale = (limn_scale)args->scale;
+    options.method = p->own.method;
+    options.params = p->list;
+    options.param_count = p->own.param_count;
+    options.scale = (limn_scale)p->own.scale;
+    options.teacher = teacher;
+    if (p->own.teacher && !teacher)
+        options.teacher_method = p->own.teacher;
+    options.teacher_params = p->list + p->own.param_count;
+    options.teacher_param_count = p->teacher_count;
     return options;
+}
+
+/* --teacher names a method, or else a file. */
+static int open_teacher(cli_session *session, const cli_args *args, limn_model **out) {
+    if (!args->teacher || limn_method_find(args->teacher))
+        return EXIT_DONE;
+    return cli_open_model(session, args->teacher, out);
 }
 
 static int print_json(const limn_model *model, const timing *time, FILE *file) {
@@ -111,18 +167,21 @@ static int print_summary(const cli_args *args, const limn_model *model, const ti
     return EXIT_DONE;
 }
 
-static int run(cli_session *session, const cli_args *args) {
+static int train(cli_session *session, const parameters *p) {
+    const cli_args *args = &p->own;
     limn_data *data = NULL;
-    limn_model *model = NULL;
+    limn_model *model = NULL, *teacher = NULL;
     timing time = {0, 0};
-    limn_train_options options = train_options(args);
-    int code =
-        cli_check(session, limn_train_check(session->context, &options, (limn_task)args->task));
+    int code = open_teacher(session, args, &teacher);
+    if (code)
+        return code;
+    limn_train_options options = train_options(p, teacher);
+    code = cli_check(session, limn_train_check(session->context, &options, (limn_task)args->task));
     /* A long training must not end at a folder that does not exist. */
     if (code || (code = cli_check_output(session, args->output)))
         goto done;
     double start = cli_now();
-    if ((code = read_data(session, args, &data)))
+    if ((code = read_data(session, args, teacher, &data)))
         goto done;
     time.reading = cli_now() - start;
     start = cli_now();
@@ -137,18 +196,23 @@ static int run(cli_session *session, const cli_args *args) {
     code = print_summary(args, model, &time);
 done:
     limn_model_free(model);
+    limn_model_free(teacher);
     limn_data_free(data);
     return code;
 }
 
 int cmd_train(const cli_args *args) {
     cli_session session;
+    parameters p;
     int code = check_usage(args);
-    if (code)
+    if (code || (code = split_parameters(args, &p)))
         return code;
-    code = cli_session_open(&session, args);
-    if (code == EXIT_DONE)
-        code = run(&session, args);
-    cli_session_close(&session);
+    code = check_parameters(&p);
+    if (!code) {
+        code = cli_session_open(&session, args);
+        code = code ? code : train(&session, &p);
+        cli_session_close(&session);
+    }
+    free(p.list);
     return code;
 }

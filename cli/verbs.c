@@ -90,6 +90,10 @@ static const cli_option train_options[] = {
     {"param", 'p', "KEY=VALUE",
      "a parameter of the method, may be repeated; limn methods METHOD lists them", CLI_PARAM, 0, 0,
      0},
+    {"teacher", 0, "TEACHER",
+     "for methods that are drawn from another model (limn methods: teacher): a model FILE, or a "
+     "METHOD that is trained first, whose parameters are -p teacher.KEY=VALUE",
+     CLI_TEXT, FIELD(teacher), 0, 0},
     {"task", 0, "classify|regress|search|outlier|density",
      "what the model is for (default classify)", CLI_CHOICE, FIELD(task), 0, 0},
     {"scale", 0, "auto|none|minmax|zscore",

@@ -5,7 +5,7 @@
   3 gcc build with ASan and UBSan       4 the same tests there, the slowest sampled, with the
   5 clang build with TSan                 fuzzers' corpus
   6 threads under TSan                  7 command, Python, repository and install tests (pytest), a
-                                          third of the command tests also under ASan + UBSan
+                                          quarter of the command tests also under ASan + UBSan
   8 the packed sets on NEON, where a cross compiler and qemu-user are installed
 
 Both compilers must be without a warning. --long runs what takes more than that: the clang release
@@ -26,7 +26,7 @@ import xml.etree.ElementTree as xml
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOTAL = {"passed": 0, "failed": 0, "skipped": 0}
-ASAN = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1",
+ASAN = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=16",
         "LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp:print_suppressions=0",
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 # Read by the tests that take longest (tests/contract, tests/cli/conftest.py): a part of their cases.
@@ -207,7 +207,7 @@ def check():
         warnings_of_clang(tsan)
         say("threads under ThreadSanitizer")
         all_cmocka([os.path.join(tsan, "tests", name) for name in THREADED],
-                   {"TSAN_OPTIONS": "halt_on_error=1"})
+                   {"TSAN_OPTIONS": "halt_on_error=1", "LIMN_SAMPLE": "1"})
     if gcc:
         env = {"LIMN_BIN": os.path.join(gcc, "limn"), "LIMN_BUILD": gcc}
         pytest("command, Python, repository and install tests",

@@ -32,6 +32,10 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
                           const lm_method **method, lm_params *params);
 limn_status lm_model_train(limn_context *ctx, const limn_data *data,
                            const limn_train_options *options, limn_model **out);
+/* The same once the plan is made: options->method and params are not looked at. */
+limn_status lm_model_train_planned(limn_context *ctx, const limn_data *data,
+                                   const lm_method *method, const lm_params *params,
+                                   const limn_train_options *options, limn_model **out);
 /* Capabilities of this model: those of its method that fit its task. */
 unsigned lm_model_capabilities(const limn_model *model);
 /* A foreign text model, detected from its content; LIMN_OK with *out NULL: it is none. */

@@ -255,22 +255,18 @@ static limn_status train_model(limn_context *ctx, const limn_data *data,
     return status == LIMN_OK ? lm_model_measure(ctx, model, &model->bytes) : status;
 }
 
-limn_status lm_model_train(limn_context *ctx, const limn_data *data,
-                           const limn_train_options *options, limn_model **out) {
-    *out = NULL;
-    const lm_method *method;
-    lm_params params;
+limn_status lm_model_train_planned(limn_context *ctx, const limn_data *data,
+                                   const lm_method *method, const lm_params *params,
+                                   const limn_train_options *options, limn_model **out) {
     limn_model *model = NULL;
     limn_data *part = NULL;
-    limn_status status = lm_model_plan(ctx, options, data->schema.task, &method, &params);
-    if (status == LIMN_OK)
-        status = check_weights(ctx, data, method);
+    limn_status status = check_weights(ctx, data, method);
     if (status == LIMN_OK)
         status = lm_weights_drop_zero(ctx, data, &part);
     if (status == LIMN_OK)
         status = lm_model_new(ctx, method, &model);
     if (status == LIMN_OK) {
-        model->params = params;
+        model->params = *params;
         status = train_model(ctx, part ? part : data, options, model);
     }
     limn_data_free(part);
@@ -281,4 +277,14 @@ limn_status lm_model_train(limn_context *ctx, const limn_data *data,
     method->stats(model->body, &model->stats);
     *out = model;
     return LIMN_OK;
+}
+
+limn_status lm_model_train(limn_context *ctx, const limn_data *data,
+                           const limn_train_options *options, limn_model **out) {
+    *out = NULL;
+    const lm_method *method;
+    lm_params params;
+    limn_status status = lm_model_plan(ctx, options, data->schema.task, &method, &params);
+    return status == LIMN_OK ? lm_model_train_planned(ctx, data, method, &params, options, out)
+                             : status;
 }

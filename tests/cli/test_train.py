@@ -242,3 +242,17 @@ def test_libsvm_values_that_are_no_numbers_are_refused_as_such(fails, tmp_path, 
     path.write_text(f"1 1:{value} 2:3\n2 1:4 2:5\n")
     sentence = fails(3, "train", path, "-m", "knn", "-o", tmp_path / "m.limn")
     assert "line 1" in sentence and "column" not in sentence.split("line 1")[0]
+
+
+def test_a_model_goes_to_standard_output(limn, tmp_path, train_csv, test_csv):
+    limn("train", train_csv, "-m", "lda", "-o", "a.limn")
+    done = limn("train", train_csv, "-m", "lda", "-o", "-", text=False)
+    assert done.stdout == (tmp_path / "a.limn").read_bytes()
+    assert b"lda: trained on 90 rows" in done.stderr
+    (tmp_path / "b.limn").write_bytes(done.stdout)
+    assert limn("predict", "b.limn", test_csv).stdout == limn("predict", "a.limn", test_csv).stdout
+    limn("train", train_csv, "-m", "svm", "--scale", "none", "-o", "s.limn", "-q")
+    limn("convert", "s.limn", "s.model", "-q")
+    limn("convert", "s.model", "c.limn", "-q")
+    done = limn("convert", "s.model", "-", "-q", text=False)
+    assert done.stdout == (tmp_path / "c.limn").read_bytes()

@@ -1,5 +1,7 @@
 /* test_base.c: src/base: random numbers, memory, text, buffers, the context. */
+#include "base/argmax.h"
 #include "base/base.h"
+#include "base/scratch.h"
 #include "counting.h"
 
 #include <setjmp.h>
@@ -508,6 +510,86 @@ static void test_context_defaults_and_failure_to_make_one(void **state) {
     assert_string_equal(limn_status_string((limn_status)99), "unknown status");
 }
 
+/* ---- scratch, argmax ---- */
+
+typedef struct parts {
+    char *a;
+    double *b;
+    float *c;
+    void *rest;
+} parts;
+
+static parts lay_out(size_t n, lm_cursor *at) {
+    parts p;
+    p.a = lm_take(at, 3, 1);
+    p.b = lm_take(at, n, sizeof *p.b);
+    p.c = lm_take_cells(at, n, n, sizeof *p.c);
+    p.rest = lm_here(at);
+    return p;
+}
+
+static void test_a_cursor_measures_what_it_places(void **state) {
+    (void)state;
+    for (size_t n = 0; n < 40; n += 13) {
+        size_t bytes = 0;
+        lm_cursor at = lm_cursor_at(NULL);
+        parts none = lay_out(n, &at);
+        assert_true(!none.a && !none.b && !none.c && !none.rest);
+        assert_true(lm_measured(&at, &bytes));
+        unsigned char *block = aligned_alloc(LM_SCRATCH_ALIGN, bytes);
+        at = lm_cursor_at(block);
+        parts p = lay_out(n, &at);
+        assert_ptr_equal(p.a, block);
+        assert_int_equal((uintptr_t)p.b % LM_SCRATCH_ALIGN, 0);
+        assert_int_equal((uintptr_t)p.c % LM_SCRATCH_ALIGN, 0);
+        assert_true((char *)p.b >= p.a + 3 && (char *)p.c >= (char *)(p.b + n));
+        assert_true((char *)p.rest >= (char *)(p.c + n * n));
+        assert_ptr_equal(p.rest, block + bytes);
+        free(block);
+    }
+}
+
+static void test_a_cursor_says_when_there_is_too_much(void **state) {
+    (void)state;
+    static const size_t counts[] = {SIZE_MAX, SIZE_MAX / 8 + 1, SIZE_MAX / 8 - 3};
+    limn_context *ctx = plain_context();
+    size_t bytes;
+    for (size_t i = 0; i < LM_COUNT(counts); i++) {
+        lm_cursor at = lm_cursor_at(NULL);
+        (void)lm_take(&at, 100, 1);
+        (void)lm_take(&at, counts[i], 8);
+        assert_false(lm_measured(&at, &bytes));
+        (void)lm_take(&at, 1, 1); /* it stays so */
+        assert_false(lm_measured(&at, &bytes));
+        assert_null(lm_alloc_measured(&ctx->mem, &at));
+    }
+    lm_cursor cells = lm_cursor_at(NULL);
+    (void)lm_take_cells(&cells, (size_t)1 << 40, (size_t)1 << 40, 1);
+    assert_false(lm_measured(&cells, &bytes));
+    limn_context_free(ctx);
+}
+
+static void test_argmax_is_the_first_of_the_largest(void **state) {
+    (void)state;
+    const double d[] = {1, 7, NAN, 7, 3};
+    const float f[] = {-2, -1, -1};
+    const int32_t i[] = {5, 5, 4};
+    assert_int_equal(lm_argmax(d, 5), 1);
+    assert_int_equal(lm_argmax(d, 1), 0);
+    assert_int_equal(lm_argmax_float(f, 3), 1);
+    assert_int_equal(lm_argmax_int(i, 3), 0);
+}
+
+static void test_names_have_streams_of_their_own(void **state) {
+    (void)state;
+    static const char *const names[] = {"", "a", "b", "ab", "ba", "vpc", "bforest"};
+    for (size_t i = 0; i < LM_COUNT(names); i++) {
+        assert_true(lm_stream_of(names[i]) == lm_stream_of(names[i]));
+        for (size_t j = 0; j < i; j++)
+            assert_true(lm_stream_of(names[i]) != lm_stream_of(names[j]));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rng_gives_the_published_sequence_of_xoshiro256starstar),
@@ -534,6 +616,10 @@ int main(void) {
         cmocka_unit_test(test_error_sentences_may_quote_the_sentence_before),
         cmocka_unit_test(test_progress_is_told_and_can_cancel),
         cmocka_unit_test(test_log_gets_sentences_with_their_level),
+        cmocka_unit_test(test_a_cursor_measures_what_it_places),
+        cmocka_unit_test(test_a_cursor_says_when_there_is_too_much),
+        cmocka_unit_test(test_argmax_is_the_first_of_the_largest),
+        cmocka_unit_test(test_names_have_streams_of_their_own),
         cmocka_unit_test(test_context_defaults_and_failure_to_make_one),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -236,7 +236,7 @@ static void test_what_is_stopped_goes_on_to_the_same_file(void **state) {
 static void test_failing_allocations_leave_a_model_that_can_be_saved(void **state) {
     (void)state;
     for (size_t v = 0; v < LM_COUNT(variants); v++)
-        for (unsigned at = 1, step = 1; at < 3000; at += step, step += step / 8 + 1) {
+        for (unsigned at = 1, step = 1; at < 3000; at += step, step += step / 8 + every(40)) {
             world w;
             size_t learned = 0;
             double *said = malloc(N * CLASSES * sizeof *said);

@@ -23,7 +23,7 @@ typedef void on_isa(void);
 
 static void each_isa(on_isa *run) {
     const char *best = lm_isa_at(0), *name;
-    for (size_t i = 0; (name = lm_isa_at(i)); i++) {
+    for (size_t i = 0; (name = lm_isa_at(i)); i += every(2)) {
         assert_true(lm_isa_use(name));
         run();
     }

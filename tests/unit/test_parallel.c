@@ -50,7 +50,7 @@ static void test_every_piece_is_done_once(void **state) {
 
 static void test_threads_that_cannot_be_created_are_done_without(void **state) {
     (void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__has_feature)
+#ifdef LIMN_SANITIZED
     skip(); /* sanitizers need the address space */
 #endif
     pid_t child = fork();

@@ -2,6 +2,8 @@
  * libsvm gives to the same files. */
 #include "svm_peer.h"
 
+#include <zlib.h>
+
 /* ---- LIBSVM's text models ---- */
 
 /* A model of libsvm's own, written and read again by it; t.y are the labels. */
@@ -322,6 +324,57 @@ static void test_failing_allocations_of_import_and_export_are_reported(void **st
     table_free(&t);
 }
 
+/* ---- what a file is ---- */
+
+static limn_kind kind_of(limn_context *ctx, const char *path) {
+    limn_kind kind = (limn_kind)-1;
+    assert_int_equal(limn_file_kind(ctx, path, &kind), LIMN_OK);
+    return kind;
+}
+
+static void write_bytes(const char *path, const void *bytes, size_t size, bool packed) {
+    if (packed) {
+        gzFile file = gzopen(path, "wb");
+        assert_int_equal(gzwrite(file, bytes, (unsigned)size), size);
+        gzclose(file);
+        return;
+    }
+    FILE *file = fopen(path, "wb");
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+}
+
+static void test_models_are_told_from_data(void **state) {
+    (void)state;
+    char path[PATH], own[PATH], other[PATH];
+    limn_context *ctx = make_context(NULL, 1, 1);
+    struct svm_parameter options = peer_options(C_SVC, RBF);
+    table t = table_make(LIMN_CLASSIFY, 60, FEATURES, 3, 1, 100);
+    struct svm_model *peer = peer_file(&t, &options, in_folder("kind.model", path));
+    limn_model *model = must_open(ctx, path);
+    assert_int_equal(limn_model_save(ctx, model, in_folder("kind.limn", own)), LIMN_OK);
+    assert_int_equal(kind_of(ctx, path), LIMN_KIND_FOREIGN);
+    assert_int_equal(kind_of(ctx, own), LIMN_KIND_MODEL);
+    static const char text[] = "svm_type c_svc\nkernel_type linear\nnr_class 2\n";
+    write_bytes(in_folder("a", other), text, sizeof text - 1, true);
+    assert_int_equal(kind_of(ctx, other), LIMN_KIND_FOREIGN);
+    write_bytes(other, "a,b,c\n1,2,3\n", 12, false);
+    assert_int_equal(kind_of(ctx, other), LIMN_KIND_DATA);
+    write_bytes(other, "limn\r\n", 6, false); /* too short to be one */
+    assert_int_equal(kind_of(ctx, other), LIMN_KIND_DATA);
+    write_bytes(other, "\x1f\x8b\x08 not gzip", 12, false);
+    assert_int_equal(kind_of(ctx, other), LIMN_KIND_DATA);
+    write_bytes(other, "", 0, false);
+    assert_int_equal(kind_of(ctx, other), LIMN_KIND_DATA);
+    assert_int_equal(kind_of(ctx, "-"), LIMN_KIND_DATA);
+    assert_int_equal(kind_of(ctx, "/dev/null"), LIMN_KIND_DATA);
+    assert_int_equal(kind_of(ctx, in_folder("nothing.there", other)), LIMN_KIND_DATA);
+    limn_model_free(model);
+    svm_free_and_destroy_model(&peer);
+    limn_context_free(ctx);
+    table_free(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text_models_of_every_type_and_kernel_give_the_answers_of_libsvm),
@@ -329,6 +382,7 @@ int main(void) {
         cmocka_unit_test(test_libsvm_reads_what_is_exported),
         cmocka_unit_test(test_features_beyond_the_model_count_as_in_libsvm),
         cmocka_unit_test(test_features_beyond_a_model_of_limn_are_refused),
+        cmocka_unit_test(test_models_are_told_from_data),
         cmocka_unit_test(test_failing_allocations_of_import_and_export_are_reported),
     };
     svm_set_print_string_function(quiet);

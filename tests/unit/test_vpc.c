@@ -123,7 +123,7 @@ static void test_the_papers_tree_and_its_votes_equal_slow_ones(void **state) {
     static const double gammas[] = {0, .1, .3};
     static const int choices[][2] = {{0, 0}, {7, 20}, {1, 1}, {30, 5}};
     trial sums = {.nodes = 0};
-    for (uint64_t seed = 1; seed <= 2; seed++)
+    for (uint64_t seed = 1; seed <= 2; seed += every(2))
         for (int of = 0; of < KINDS; of++)
             for (int bits = 0; bits < 8; bits++)
                 for (size_t r = seed % 2; r < 12; r += 2) {
@@ -148,7 +148,7 @@ static void test_the_papers_tree_and_its_votes_equal_slow_ones(void **state) {
 static void test_forests_and_their_probabilities_equal_slow_ones(void **state) {
     (void)state;
     trial sums = {.nodes = 0};
-    for (uint64_t seed = 1; seed <= 3; seed++)
+    for (uint64_t seed = 1; seed <= 3; seed += every(3))
         for (int of = 0; of < KINDS; of++)
             for (size_t r = 0; r < 8; r++) {
                 limn_context *ctx = make_context(NULL, 1, seed);

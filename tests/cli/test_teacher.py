@@ -1,0 +1,36 @@
+"""limn train --teacher: what is refused; tests/unit/test_teach.c has what it does."""
+
+import pytest
+
+
+@pytest.fixture
+def train(fails, train_csv):
+    def run(*options, code=2):
+        return fails(code, "train", train_csv, "-m", "knn", "-o", "new.limn", *options)
+    return run
+
+
+def test_a_method_that_takes_no_teacher_says_so(train, model, tmp_path):
+    sentence = ("limn: knn is trained on rows alone and takes no teacher; see 'limn methods' for "
+                "those that can (can: teacher)")
+    assert train("--teacher", "lda") == sentence
+    assert train("--teacher", model) == sentence
+    assert train("--teacher", "lda", "-p", "teacher.shrinkage=auto") == sentence
+    assert not (tmp_path / "new.limn").exists()
+
+
+def test_parameters_of_a_teacher_need_a_method_that_teaches(train, model):
+    assert "there is no teacher; name its method: --teacher METHOD" in train("-p", "teacher.k=3")
+    assert "that model is trained already" in train("--teacher", model, "-p", "teacher.k=3")
+
+
+def test_a_teacher_that_is_not_there(train):
+    assert train("--teacher", "nobody.limn", code=1).startswith("limn: nobody.limn: cannot open")
+
+
+def test_a_teacher_that_is_no_model(train, train_csv):
+    assert str(train_csv) in train("--teacher", train_csv, code=4)
+
+
+def test_a_parameter_of_the_method_is_still_checked(train):
+    assert "no parameter" in train("--teacher", "lda", "-p", "teacher.k=3", "-p", "kk=3")
