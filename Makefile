@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 
 help:
 	@echo "make quickstart  install what is missing, build, train and evaluate on bundled data"
-	@echo "make check       install what is missing, build, run all tests (about ten minutes)"
+	@echo "make check       install what is missing, build, run all tests (about six minutes)"
 	@echo "make check-long  the tests that take longer: fuzzing, exhaustive ranges, kills"
 	@echo "make build       build $(BUILD)/limn"
 	@echo "make bench       run the benchmarks, write bench/results/"

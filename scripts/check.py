@@ -5,7 +5,7 @@
   3 gcc build with ASan and UBSan       4 the same tests there, the slowest sampled, with the
   5 clang build with TSan                 fuzzers' corpus
   6 threads under TSan                  7 command, Python, repository and install tests (pytest), a
-                                          quarter of the command tests also under ASan + UBSan
+                                          sixth of the command tests also under ASan + UBSan
   8 the packed sets on NEON, where a cross compiler and qemu-user are installed
 
 Both compilers must be without a warning. --long runs what takes more than that: the clang release
@@ -137,10 +137,11 @@ def programs(folder, pattern="test_*"):
 
 
 def pytest(label, paths, env):
+    """On one process more than there are cores: some tests wait."""
     start = time.time()
     report = os.path.join(ROOT, "build-gcc", "pytest.xml")
     code, output = run(["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider",
-                        "-n", str(os.cpu_count() or 1), "-rfE", "--junitxml", report, *paths],
+                        "-n", str((os.cpu_count() or 1) + 1), "-rfE", "--junitxml", report, *paths],
                        dict(env, PYTHONDONTWRITEBYTECODE="1"))
     try:
         suite = xml.parse(report).getroot().find("testsuite")

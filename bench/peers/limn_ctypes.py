@@ -9,13 +9,16 @@ CLASSIFY, SEARCH = 0, 2
 SCALES = {"auto": 0, "none": 1, "minmax": 2, "zscore": 3}
 
 
+# Structs begin with their size. They may end before the library's own do: the rest are defaults.
+
 class TrainOptions(c.Structure):
-    _fields_ = [("method", c.c_char_p), ("params", c.POINTER(c.c_char_p)),
+    _fields_ = [("size", c.c_size_t), ("method", c.c_char_p), ("params", c.POINTER(c.c_char_p)),
                 ("param_count", c.c_size_t), ("scale", c.c_int)]
 
 
 class PredictorOptions(c.Structure):
-    _fields_ = [("threads", c.c_int), ("neighbors", c.c_size_t), ("vote", c.c_int)]
+    _fields_ = [("size", c.c_size_t), ("threads", c.c_int), ("neighbors", c.c_size_t),
+                ("vote", c.c_int)]
 
 
 def address(values):
@@ -65,14 +68,16 @@ class Limn:
             self.context, c.c_int(task), address(x), c.c_size_t(x.shape[0]),
             c.c_size_t(x.shape[1]), None if y is None else address(y), c.byref(data)))
         texts = (c.c_char_p * max(1, len(params)))(*[p.encode() for p in params])
-        options = TrainOptions(method.encode(), texts, len(params), SCALES[scale])
+        options = TrainOptions(c.sizeof(TrainOptions), method.encode(), texts, len(params),
+                               SCALES[scale])
         status = self.lib.limn_train(self.context, data, c.byref(options), c.byref(model))
         self.lib.limn_data_free(data)
         self.check(status)
         return model
 
     def predictor(self, model, threads=1, neighbors=0):
-        wanted, predictor = PredictorOptions(threads, neighbors), c.c_void_p()
+        predictor = c.c_void_p()
+        wanted = PredictorOptions(c.sizeof(PredictorOptions), threads, neighbors)
         self.check(self.lib.limn_predictor_new(self.context, model, c.byref(wanted),
                                                c.byref(predictor)))
         return predictor

@@ -220,8 +220,10 @@ static void check_single(one_case *c, const lm_method *method) {
     answers *single = malloc(sizeof *single);
     ask(c->ctx, c->model, c->queries, 1, 1, single);
     assert_same_answers(&c->expected, single, "single calls");
-    ask(c->ctx, c->model, c->queries, 7, 1, single);
-    assert_same_answers(&c->expected, single, "calls of 7 rows");
+    if (every(2) == 1) {
+        ask(c->ctx, c->model, c->queries, 7, 1, single);
+        assert_same_answers(&c->expected, single, "calls of 7 rows");
+    }
     free(single);
 }
 

@@ -145,7 +145,7 @@ static void try_changes(limn_context *ctx, const limn_model *model, const float 
     assert_true(count >= 4);
     lm_rng rng = lm_rng_at(7, 82, 0);
     for (size_t s = 0; s < count; s++)
-        for (int time = 0; time < times && part[s].size; time++) {
+        for (int time = 0; time < times && part[s].size; time += (int)every(3)) {
             memcpy(copy, bytes, size);
             for (uint64_t more = lm_rng_below(&rng, 3) + 1; more > 0; more--)
                 change(&rng, copy + part[s].offset, part[s].size);
