@@ -426,7 +426,7 @@ static void print_words(const learning *l, const limn_model_info *info, FILE *fi
         print_learned(l, info, file);
     if (cli_report_words(&l->report, text, sizeof text))
         fprintf(file, "%s, each row tested before it was learned\n", text);
-    fprintf(file, "%s: %s; a query touches %s vectors (%s)\n",
+    fprintf(file, "%s: %s; a query touches %s vectors (%s), mean over training rows\n",
             is(l->output, "-") ? "model" : l->output, cli_text_bytes((double)info->bytes, a),
             cli_text_count(info->touched_vectors, b), cli_text_bytes(info->touched_bytes, c));
 }

@@ -64,7 +64,8 @@ static int check_usage(const cli_args *args) {
     if (strcmp(args->output, "-") == 0 && isatty(STDOUT_FILENO))
         return cli_fail(EXIT_USAGE, "-o -: a model is binary and standard output is a terminal; "
                                     "name a file or use a pipe");
-    return cli_refuse_overwrite(args->output, data);
+    int code = cli_refuse_overwrite(args->output, data);
+    return code || !args->teacher ? code : cli_refuse_overwrite(args->output, args->teacher);
 }
 
 static int check_parameters(const parameters *p) {
@@ -114,11 +115,30 @@ static limn_train_options train_options(const parameters *p, const limn_model *t
     return options;
 }
 
+/* Columns, classes and task are those of the model that teaches. */
+static int check_teacher(const cli_args *args, const limn_model *teacher) {
+    limn_model_info info;
+    const char *given = args->weights       ? "--weights"
+                        : args->categorical ? "--categorical"
+                        : args->missing     ? "--missing"
+                                            : NULL;
+    if (given)
+        return cli_fail(EXIT_USAGE, "%s: columns are read as %s has them; leave it out", given,
+                        args->teacher);
+    limn_model_info_init(&info);
+    limn_model_describe(teacher, &info);
+    if ((int)info.task != args->task)
+        return cli_fail(EXIT_USAGE, "%s was trained to %s; add --task %s", args->teacher,
+                        limn_task_name(info.task), limn_task_name(info.task));
+    return EXIT_DONE;
+}
+
 /* --teacher names a method, or else a file. */
 static int open_teacher(cli_session *session, const cli_args *args, limn_model **out) {
     if (!args->teacher || limn_method_find(args->teacher))
         return EXIT_DONE;
-    return cli_open_model(session, args->teacher, out);
+    int code = cli_open_model(session, args->teacher, out);
+    return code ? code : check_teacher(args, *out);
 }
 
 static int print_json(const limn_model *model, const timing *time, FILE *file) {
@@ -174,7 +194,7 @@ static int train(cli_session *session, const parameters *p) {
     timing time = {0, 0};
     int code = open_teacher(session, args, &teacher);
     if (code)
-        return code;
+        goto done;
     limn_train_options options = train_options(p, teacher);
     code = cli_check(session, limn_train_check(session->context, &options, (limn_task)args->task));
     /* A long training must not end at a folder that does not exist. */

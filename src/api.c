@@ -71,6 +71,8 @@ limn_status limn_convert(limn_context *context, const char *from, const limn_rea
     if (status == LIMN_OK)
         status = lm_options_take(context, "write_options", writing, &write, sizeof write);
     if (status == LIMN_OK)
+        status = lm_result_check(context, "convert_info", info);
+    if (status == LIMN_OK)
         status = refuse_model(context, from);
     if (status == LIMN_OK)
         status = lm_convert(context, from, &read, to, &write, &facts);

@@ -21,9 +21,9 @@
  *     memory functions. Predictors, readers and outputs use their context until they are freed, and
  *     a predictor its model.
  *   - Text is UTF-8, sizes are size_t, features are float, classes are numbered from 0.
- *   - A struct that the caller makes begins with its own size, which its _init function sets, so
- * that later versions can add fields behind the others. One that was not initialised gives
- *     LIMN_E_USAGE.
+ *   - Options and results that the caller makes begin with their own size, which their _init
+ *     function sets, so that later versions can add fields after the others. One that was not
+ *     initialised gives LIMN_E_USAGE, or is left alone by a function that cannot fail.
  */
 #ifndef LIMN_LIMN_H
 #define LIMN_LIMN_H
@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define LIMN_VERSION_MAJOR 0
-#define LIMN_VERSION_MINOR 1
+#define LIMN_VERSION_MINOR 2
 #define LIMN_VERSION_PATCH 0
 
 #if defined(__GNUC__)
@@ -45,7 +45,7 @@ extern "C" {
 #define LIMN_API
 #endif
 
-/* The version of the library in use, such as "0.1.0". */
+/* The version of the library in use, such as "0.2.0". */
 LIMN_API const char *limn_version(void);
 
 /* ---- status ------------------------------------------------------------------------------- */
@@ -432,9 +432,8 @@ typedef struct limn_model_info {
     size_t stat_count;
     size_t bytes; /* of the file; for a model not saved yet, of the file that saving would write */
     const char *written_by; /* version of limn that trained it */
-    double
-        touched_vectors;  /* by one query, mean over training rows; limn_evaluate gives the mean */
-    double touched_bytes; /* over the rows that were asked */
+    /* By one query, mean over training rows; limn_evaluate gives the mean over the rows asked. */
+    double touched_vectors, touched_bytes;
 } limn_model_info;
 
 LIMN_API void limn_model_info_init(limn_model_info *info);

@@ -1,8 +1,8 @@
 /* base.h: what every layer stands on: the context, checked memory, errors, random numbers.
  *
  * Internal symbols carry the prefix lm_, public ones limn_. */
-#ifndef LIMN_BASE_H
-#define LIMN_BASE_H
+#ifndef LIMN_BASE_BASE_H
+#define LIMN_BASE_BASE_H
 
 #include <limn/limn.h>
 #include <stdbool.h>

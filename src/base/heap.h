@@ -1,6 +1,6 @@
 /* heap.h: ranked items, ordered by (key, row), without allocating. */
-#ifndef LIMN_BASE_HEAP_H
-#define LIMN_BASE_HEAP_H
+#ifndef LIMN_BASE_BASE_HEAP_H
+#define LIMN_BASE_BASE_HEAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -19,7 +19,7 @@
 enum { LM_SCRATCH_ALIGN = 64 };
 
 typedef struct lm_cursor {
-    unsigned char *base; /* aligned to LM_SCRATCH_ALIGN; NULL: measuring */
+    unsigned char *base; /* NULL: measuring */
     size_t used;         /* SIZE_MAX: more than can be addressed */
 } lm_cursor;
 
@@ -28,7 +28,7 @@ static inline lm_cursor lm_cursor_at(void *base) {
     return (lm_cursor){base, 0};
 }
 
-/* count items of size bytes, on a boundary of LM_SCRATCH_ALIGN; NULL while measuring. */
+/* count items of size bytes, a multiple of LM_SCRATCH_ALIGN from the base; NULL while measuring. */
 static inline void *lm_take(lm_cursor *at, size_t count, size_t size) {
     size_t bytes, from = at->used;
     if (__builtin_mul_overflow(count, size, &bytes) ||

@@ -23,12 +23,18 @@ bool lm_sized_take(const void *given, void *own, size_t size) {
     return true;
 }
 
-limn_status lm_options_take(limn_context *ctx, const char *name, const void *given, void *own,
-                            size_t size) {
-    if (!given || lm_sized_take(given, own, size))
-        return LIMN_OK;
+static limn_status refuse(limn_context *ctx, const char *name) {
     return lm_fail(ctx, LIMN_E_USAGE, "limn_%s was not initialised; call limn_%s_init first", name,
                    name);
+}
+
+limn_status lm_options_take(limn_context *ctx, const char *name, const void *given, void *own,
+                            size_t size) {
+    return !given || lm_sized_take(given, own, size) ? LIMN_OK : refuse(ctx, name);
+}
+
+limn_status lm_result_check(limn_context *ctx, const char *name, const void *given) {
+    return !given || size_of(given) >= sizeof(size_t) ? LIMN_OK : refuse(ctx, name);
 }
 
 void lm_sized_give(const void *own, void *given, size_t size) {

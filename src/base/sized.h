@@ -15,6 +15,8 @@ bool lm_sized_take(const void *given, void *own, size_t size);
 /* The same with a sentence; given NULL: the defaults stay. name: of the type, without limn_. */
 limn_status lm_options_take(limn_context *ctx, const char *name, const void *given, void *own,
                             size_t size);
+/* Whether a struct to be filled in was initialised: LIMN_OK or LIMN_E_USAGE; NULL is allowed. */
+limn_status lm_result_check(limn_context *ctx, const char *name, const void *given);
 /* The caller's struct takes over what it has room for; one that was not initialised nothing. */
 void lm_sized_give(const void *own, void *given, size_t size);
 

@@ -321,6 +321,26 @@ const char *limn_data_class_name(const limn_data *data, size_t index) {
     return index < data->schema.labels.count ? data->schema.labels.names[index] : NULL;
 }
 
+limn_status lm_data_narrow(limn_context *ctx, const limn_data *data, limn_data **out) {
+    size_t d = data->schema.features;
+    *out = NULL;
+    if (!data->schema.beyond)
+        return LIMN_OK;
+    size_t *rows = lm_alloc(&ctx->mem, data->n, sizeof *rows);
+    if (!rows)
+        return lm_fail_memory(ctx);
+    for (size_t i = 0; i < data->n; i++)
+        rows[i] = i;
+    limn_status status = lm_data_take(ctx, data, rows, data->n, out);
+    lm_free(&ctx->mem, rows);
+    if (status != LIMN_OK)
+        return status;
+    (*out)->schema.beyond = false;
+    for (size_t i = 0; i < data->n; i++)
+        memmove((*out)->x + i * d, (*out)->x + i * (d + 1), d * sizeof *data->x);
+    return LIMN_OK;
+}
+
 limn_status lm_data_relabel(limn_context *ctx, limn_data *data, const lm_labels *labels) {
     lm_labels *own = &data->schema.labels, merged;
     int32_t *renumber = lm_alloc(&ctx->mem, own->count, sizeof *renumber);

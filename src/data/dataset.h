@@ -90,6 +90,8 @@ limn_status lm_data_new(limn_context *ctx, limn_task task, limn_data **out);
 /* A copy of the chosen rows (in the order given), with the whole schema. */
 limn_status lm_data_take(limn_context *ctx, const limn_data *data, const size_t *rows, size_t count,
                          limn_data **out);
+/* A copy without what lies beyond the features; NULL when there is nothing such. */
+limn_status lm_data_narrow(limn_context *ctx, const limn_data *data, limn_data **out);
 /* Numbers the classes of data as labels does; those that it does not know come after. */
 limn_status lm_data_relabel(limn_context *ctx, limn_data *data, const lm_labels *labels);
 /* Whether all are whole numbers from 0 to 255 (and none is -0). */

@@ -155,7 +155,7 @@ bool lm_cell_missing(const char *text, size_t length);
 /* What text[0..length) is, without blanks around it; *value only for a number. */
 lm_cell_kind lm_cell_classify(const char *text, size_t length, float *value);
 
-/* ---- write_number.c: binary to text ---- */
+/* ---- write/number.c: binary to text ---- */
 
 enum { LM_NUMBER_BYTES = 32 };
 

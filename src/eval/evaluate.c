@@ -323,6 +323,8 @@ limn_status limn_evaluate(limn_context *context, const limn_model *model, const 
     limn_evaluation result = no_figures(context, data->n);
     limn_status status = lm_options_take(context, "eval_options", options, &own, sizeof own);
     if (status == LIMN_OK)
+        status = lm_result_check(context, "evaluation", out);
+    if (status == LIMN_OK)
         status = check(context, model, data);
     if (status == LIMN_OK)
         status = judge(&r, &own, &result);

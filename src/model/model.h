@@ -38,10 +38,6 @@ limn_status lm_model_train_planned(limn_context *ctx, const limn_data *data,
                                    const limn_train_options *options, limn_model **out);
 /* Capabilities of this model: those of its method that fit its task. */
 unsigned lm_model_capabilities(const limn_model *model);
-/* A foreign text model, detected from its content; LIMN_OK with *out NULL: it is none. */
-limn_status lm_model_import(limn_context *ctx, const char *path, limn_model **out);
-/* A foreign text model of the same; LIMN_E_UNSUPPORTED where the method has none. */
-limn_status lm_model_export(limn_context *ctx, const limn_model *model, const char *path);
 /* Floats of the rows that the method sees. */
 size_t lm_model_width(const limn_model *model);
 /* The capability that a task needs. */
@@ -49,6 +45,12 @@ unsigned lm_task_capability(limn_task task);
 /* An empty model; free with limn_model_free. */
 limn_status lm_model_new(limn_context *ctx, const lm_method *method, limn_model **out);
 
+/* ---- foreign.c: text models of other software ---- */
+
+/* A foreign text model, detected from its content; LIMN_OK with *out NULL: it is none. */
+limn_status lm_model_import(limn_context *ctx, const char *path, limn_model **out);
+/* A foreign text model of the same; LIMN_E_UNSUPPORTED where the method has none. */
+limn_status lm_model_export(limn_context *ctx, const limn_model *model, const char *path);
 /* ---- store.c: the file ---- */
 
 limn_status lm_model_save(limn_context *ctx, const limn_model *model, const char *path);

@@ -219,6 +219,8 @@ static limn_status get_model(limn_context *ctx, const lm_file *file, limn_model 
                        "%s: its method '%.40s' is unknown to limn %s; use the version that wrote "
                        "it (%.20s)",
                        lm_file_name(file), name, limn_version(), version);
+    if (beyond && !method->foreign)
+        return lm_file_bad(ctx, file, "%s models are not imported", name);
     if (!(lm_method_capabilities(method) & lm_task_capability(task)))
         return lm_file_bad(ctx, file, "%s cannot %s", name, limn_task_name(task));
     status = lm_model_new(ctx, method, out);

@@ -8,23 +8,50 @@ enum { CHUNK = 1024 }; /* rows of a call of the caller's function */
 
 /* ---- what may teach ---- */
 
-limn_status lm_teaching_check(limn_context *ctx, const lm_method *method,
-                              const limn_train_options *options, bool *wanted) {
-    int count =
-        (options->teacher != NULL) + (options->teacher_method != NULL) + (options->teach != NULL);
-    *wanted = count > 0;
-    if (count > 1)
+static int count_teachers(const limn_train_options *o) {
+    return (o->teacher != NULL) + (o->teacher_method != NULL) + (o->teach != NULL);
+}
+
+bool lm_teaching_wanted(const limn_train_options *options) {
+    return count_teachers(options) > 0;
+}
+
+/* How the method that teaches is trained. */
+static limn_train_options first_options(const limn_train_options *options) {
+    limn_train_options first;
+    limn_train_options_init(&first);
+    first.method = options->teacher_method;
+    first.params = options->teacher_params;
+    first.param_count = options->teacher_param_count;
+    first.scale = options->scale;
+    return first;
+}
+
+limn_status lm_teaching_check(limn_context *ctx, const lm_method *method, limn_task task,
+                              const limn_train_options *options) {
+    if (count_teachers(options) > 1)
         return lm_fail(ctx, LIMN_E_USAGE,
                        "a model has one teacher: give a model, a method or a function");
-    if (!count && options->teacher_param_count)
+    if (!options->teacher_method && options->teacher_param_count)
         return lm_fail(ctx, LIMN_E_USAGE,
                        "parameters of a teacher, but no method that teaches; name it (--teacher)");
-    if (count && !(lm_method_capabilities(method) & LIMN_CAN_BE_TAUGHT))
+    if (!lm_teaching_wanted(options))
+        return LIMN_OK;
+    if (!(lm_method_capabilities(method) & LIMN_CAN_BE_TAUGHT))
         return lm_fail(ctx, LIMN_E_USAGE,
                        "%s is trained on rows alone and takes no teacher; see 'limn methods' for "
                        "those that can (can: teacher)",
                        method->info.name);
-    return LIMN_OK;
+    if (options->teacher && options->scale != LIMN_SCALE_AUTO)
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "the scaling is that of the teacher; leave --scale %s out",
+                       limn_scale_name(options->scale));
+    if (!options->teacher_method)
+        return LIMN_OK;
+    lm_params params;
+    const lm_method *teacher;
+    limn_train_options first = first_options(options);
+    return lm_model_plan(ctx, &first, task, &teacher, &params);
 }
 
 /* The new model takes over the teacher's columns and labels, so the data must be as it knows it. */
@@ -36,6 +63,11 @@ static limn_status check_data(limn_context *ctx, const limn_model *model, const 
     if (own->features != theirs->features)
         return lm_fail(ctx, LIMN_E_DATA, "the data has %zu features, the teacher %zu",
                        own->features, theirs->features);
+    if (own->labels.count < theirs->labels.count)
+        return lm_fail(ctx, LIMN_E_DATA,
+                       "the data has %zu classes, the teacher %zu; read the data with match = the "
+                       "teacher",
+                       own->labels.count, theirs->labels.count);
     for (size_t c = 0; c < own->labels.count; c++)
         if (c >= theirs->labels.count ||
             strcmp(own->labels.names[c], theirs->labels.names[c]) != 0) {
@@ -56,12 +88,7 @@ limn_status lm_teaching_begin(limn_context *ctx, const limn_data *data,
                        .model = options->teacher,
                        .mem = &ctx->mem};
     if (options->teacher_method) {
-        limn_train_options first;
-        limn_train_options_init(&first);
-        first.method = options->teacher_method;
-        first.params = options->teacher_params;
-        first.param_count = options->teacher_param_count;
-        first.scale = options->scale;
+        limn_train_options first = first_options(options);
         limn_status status = lm_model_train(ctx, data, &first, &t->trained);
         if (status != LIMN_OK)
             return status;

@@ -21,10 +21,11 @@ typedef struct lm_teaching {
     const limn_allocator *mem;
 } lm_teaching;
 
-/* Whether the options ask for a teacher at all; LIMN_E_USAGE when they ask for two, or the method
- * takes none. */
-limn_status lm_teaching_check(limn_context *ctx, const lm_method *method,
-                              const limn_train_options *options, bool *wanted);
+/* Whether the options ask for a teacher at all. */
+bool lm_teaching_wanted(const limn_train_options *options);
+/* What is wrong with the teacher without looking at data: LIMN_E_USAGE. */
+limn_status lm_teaching_check(limn_context *ctx, const lm_method *method, limn_task task,
+                              const limn_train_options *options);
 /* The model that teaches, trained first if it is given by its method; none for a function. After
  * it t->model lends columns, labels and scaling to the new model. */
 limn_status lm_teaching_begin(limn_context *ctx, const limn_data *data,

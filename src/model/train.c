@@ -78,8 +78,7 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
     limn_status status = LIMN_OK;
     for (size_t i = 0; i < options->param_count && status == LIMN_OK; i++)
         status = lm_params_set(ctx, params, options->params[i]);
-    bool taught;
-    return status == LIMN_OK ? lm_teaching_check(ctx, *method, options, &taught) : status;
+    return status == LIMN_OK ? lm_teaching_check(ctx, *method, task, options) : status;
 }
 
 static limn_status check_data(limn_context *ctx, const limn_data *data) {
@@ -95,43 +94,23 @@ static limn_status check_data(limn_context *ctx, const limn_data *data) {
     for (size_t i = 0; data->target && i < data->n; i++)
         if (!isfinite(data->target[i]))
             return lm_fail(ctx, LIMN_E_DATA, "row %zu: the target is not a finite number", i + 1);
-    return lm_check_finite(ctx, &data->schema, data->x, data->n, lm_schema_width(&data->schema));
+    return lm_check_finite(ctx, &data->schema, data->x, data->n, data->schema.features);
 }
 
-/* Rows without what lies beyond their features. */
-static void narrow(const limn_data *data, float *out) {
-    size_t d = data->schema.features, width = lm_schema_width(&data->schema);
-    for (size_t i = 0; i < data->n; i++)
-        memcpy(out + i * d, data->x + i * width, d * sizeof *out);
-}
-
-/* What the method sees: data itself where nothing has to be done, else a copy. */
+/* What the method sees: data itself when nothing is scaled, else a scaled copy. */
 static limn_status scale_rows(limn_context *ctx, const limn_model *model, const limn_data *data,
                               const float **x, float **owned) {
-    const lm_scaler *scaler = &model->scaler;
-    float *narrowed = NULL;
-    limn_status status = LIMN_OK;
     *owned = NULL;
     *x = data->x;
-    if (data->schema.beyond) {
-        *x = narrowed = lm_alloc(&ctx->mem, data->n, scaler->in * sizeof *narrowed);
-        if (!narrowed)
-            return lm_fail_memory(ctx);
-        narrow(data, narrowed);
-    }
-    if (scaler->kind == LIMN_SCALE_NONE) {
-        *owned = narrowed;
+    if (model->scaler.kind == LIMN_SCALE_NONE)
         return LIMN_OK;
-    }
     size_t count;
-    if (lm_mul(data->n, scaler->out, &count) &&
-        (*owned = lm_alloc(&ctx->mem, count, sizeof **owned)))
-        lm_scaler_apply(scaler, *x, data->n, *owned);
-    else
-        status = lm_fail_memory(ctx);
-    lm_free(&ctx->mem, narrowed);
+    if (!lm_mul(data->n, model->scaler.out, &count) ||
+        !(*owned = lm_alloc(&ctx->mem, count, sizeof **owned)))
+        return lm_fail_memory(ctx);
+    lm_scaler_apply(&model->scaler, data->x, data->n, *owned);
     *x = *owned;
-    return status;
+    return LIMN_OK;
 }
 
 size_t lm_model_width(const limn_model *model) {
@@ -236,13 +215,13 @@ static limn_status check_weights(limn_context *ctx, const limn_data *data,
 static limn_status train_model(limn_context *ctx, const limn_data *data,
                                const limn_train_options *options, limn_model *model) {
     lm_teaching teaching = {.rows = NULL};
-    bool taught = false;
+    bool taught = lm_teaching_wanted(options);
     model->rows = data->n;
     model->seed = ctx->seed;
     model->written_by = lm_strdup(&model->mem, limn_version());
     limn_status status = model->written_by ? LIMN_OK : lm_fail_memory(ctx);
     if (status == LIMN_OK)
-        status = lm_teaching_check(ctx, model->method, options, &taught);
+        status = lm_teaching_check(ctx, model->method, data->schema.task, options);
     if (status == LIMN_OK && taught)
         status = lm_teaching_begin(ctx, data, options, &teaching);
     if (status == LIMN_OK)
@@ -259,8 +238,11 @@ limn_status lm_model_train_planned(limn_context *ctx, const limn_data *data,
                                    const lm_method *method, const lm_params *params,
                                    const limn_train_options *options, limn_model **out) {
     limn_model *model = NULL;
-    limn_data *part = NULL;
+    limn_data *narrow = NULL, *part = NULL;
     limn_status status = check_weights(ctx, data, method);
+    if (status == LIMN_OK)
+        status = lm_data_narrow(ctx, data, &narrow);
+    data = narrow ? narrow : data;
     if (status == LIMN_OK)
         status = lm_weights_drop_zero(ctx, data, &part);
     if (status == LIMN_OK)
@@ -270,6 +252,7 @@ limn_status lm_model_train_planned(limn_context *ctx, const limn_data *data,
         status = train_model(ctx, part ? part : data, options, model);
     }
     limn_data_free(part);
+    limn_data_free(narrow);
     if (status != LIMN_OK) {
         limn_model_free(model);
         return status;

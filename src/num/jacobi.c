@@ -6,6 +6,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { SWEEPS_MAX = 60 }; /* eight suffice as a rule */

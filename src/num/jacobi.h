@@ -3,7 +3,6 @@
 #ifndef LIMN_NUM_JACOBI_H
 #define LIMN_NUM_JACOBI_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* Eigenvalues (descending, n) and eigenvectors (the rows of vectors, n x n, in the same order) of

@@ -3,7 +3,7 @@
 
 void lm_kernel_sums(const float *k, size_t k_stride, size_t queries, const lm_sum_lists *lists,
                     size_t width, bool narrow, float *out, size_t out_stride) {
-    lm_simd_get()->sums->expand(k, k_stride, queries, lists, width, narrow, out, out_stride);
+    lm_simd_get()->sums->sum(k, k_stride, queries, lists, width, narrow, out, out_stride);
 }
 
 void lm_exp2_biased(float *values, const float *bias, size_t n, float start) {

@@ -5,7 +5,7 @@
 
 void lm_pack_dots_double(const lm_pack *pack, size_t first, size_t count, const double *x,
                          double *out) {
-    lm_simd_get()->wide->dots(pack->data + first * LM_PANEL * pack->d, pack->d, count, x, out);
+    lm_simd_get()->in_double->dots(pack->data + first * LM_PANEL * pack->d, pack->d, count, x, out);
 }
 
 void lm_split_put(float *high, float *low, size_t d, size_t row, const double *values) {

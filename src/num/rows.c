@@ -4,18 +4,18 @@
 #include "num/simd/simd.h"
 
 lm_pair_distance *lm_pair_kernel(lm_metric metric) {
-    const lm_simd_rows *tree = lm_simd_get()->tree;
-    return metric == LM_L1 ? tree->pair_l1 : tree->pair_l2;
+    const lm_simd_rows *rows = lm_simd_get()->rows;
+    return metric == LM_L1 ? rows->pair_l1 : rows->pair_l2;
 }
 
 lm_gather *lm_gather_kernel(lm_metric metric) {
-    return lm_simd_get()->tree->gather[metric];
+    return lm_simd_get()->rows->gather[metric];
 }
 
 lm_gather_bytes *lm_gather_bytes_kernel(void) {
-    return lm_simd_get()->tree->gather_bytes;
+    return lm_simd_get()->rows->gather_bytes;
 }
 
 lm_scores *lm_scores_kernel(void) {
-    return lm_simd_get()->tree->panel_scores;
+    return lm_simd_get()->rows->panel_scores;
 }

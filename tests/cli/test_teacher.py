@@ -32,5 +32,16 @@ def test_a_teacher_that_is_no_model(train, train_csv):
     assert str(train_csv) in train("--teacher", train_csv, code=4)
 
 
+def test_what_the_teacher_decides_cannot_be_given(train, model):
+    for option in (["--weights", "x"], ["--categorical", "x"], ["--missing", "median"]):
+        assert train("--teacher", model, *option).endswith("leave it out")
+    assert "add --task classify" in train("--teacher", model, "--task", "regress")
+
+
+def test_the_teacher_is_not_replaced(fails, train_csv, model):
+    assert "would replace" in fails(2, "train", train_csv, "-m", "knn", "-o", model, "--teacher",
+                                    model)
+
+
 def test_a_parameter_of_the_method_is_still_checked(train):
     assert "no parameter" in train("--teacher", "lda", "-p", "teacher.k=3", "-p", "kk=3")

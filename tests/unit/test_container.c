@@ -1,7 +1,7 @@
 /* test_container.c: src/container: what is written is read back, and nothing half-built is left
  * behind. test_container_hostile.c has the files that must be refused.
  *
- * `test_model --write-example FILE` writes the file that docs/format.md shows byte by byte. */
+ * `test_container --write-example FILE` writes the file that docs/format.md shows byte by byte. */
 #include "container_world.h"
 
 #include <float.h>

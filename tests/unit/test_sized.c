@@ -73,6 +73,10 @@ static void test_a_struct_that_was_not_initialised_is_refused(void **state) {
     assert_refused(ctx, limn_synth(ctx, &synth, "x.csv", NULL), "synth_options");
     assert_refused(ctx, limn_evaluate(ctx, model, data, &eval, &e), "eval_options");
     assert_refused(ctx, limn_learn(ctx, model, &lesson, NULL), "lesson");
+    e.size = 0;
+    assert_refused(ctx, limn_evaluate(ctx, model, data, NULL, &e), "evaluation");
+    limn_convert_info info = {0};
+    assert_refused(ctx, limn_convert(ctx, "x.csv", NULL, "y.csv", NULL, &info), "convert_info");
     assert_true(!p && !read && !reader);
     limn_model_free(model);
     limn_data_free(data);

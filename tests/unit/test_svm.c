@@ -4,7 +4,7 @@
 
 #include <time.h>
 
-/* What libsvm had allocated in a problem that is left half-way has no owner; see svm_solve.c. */
+/* What libsvm had allocated in a problem that is left half-way has no owner; see svm/solve.c. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) {
     return "leak:libsvm.so\n";

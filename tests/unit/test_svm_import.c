@@ -255,6 +255,45 @@ static void check_whole(const beyond *b) {
     limn_data_free(data);
 }
 
+/* Rows that were read for an imported model train another one by their features alone. */
+static void check_training(const beyond *b) {
+    limn_data *data = NULL, *narrow = NULL;
+    limn_model *models[2] = {NULL, NULL};
+    double proba[2][120 * 3];
+    limn_train_options options;
+    float *x = malloc(b->wide.n * FEATURES * sizeof *x);
+    double *y = malloc(b->wide.n * sizeof *y);
+    assert_int_equal(limn_data_read(b->ctx, b->rows, &b->reading, b->model, &data), LIMN_OK);
+    for (size_t i = 0; i < data->n; i++) {
+        memcpy(x + i * FEATURES, data->x + i * (FEATURES + 1), FEATURES * sizeof *x);
+        y[i] = atof(limn_data_class_name(data, (size_t)data->label[i]));
+    }
+    assert_int_equal(limn_data_from_values(b->ctx, LIMN_CLASSIFY, x, data->n, FEATURES, y, &narrow),
+                     LIMN_OK);
+    limn_train_options_init(&options);
+    options.method = "lda";
+    options.scale = LIMN_SCALE_ZSCORE;
+    assert_int_equal(limn_train(b->ctx, data, &options, &models[0]), LIMN_OK);
+    assert_int_equal(limn_train(b->ctx, narrow, &options, &models[1]), LIMN_OK);
+    for (int m = 0; m < 2; m++) {
+        limn_predictor *p = must_predict(b->ctx, models[m], 1, 0);
+        assert_int_equal(limn_predict_proba(p, x, data->n, proba[m]), LIMN_OK);
+        limn_predictor_free(p);
+        limn_model_free(models[m]);
+    }
+    for (size_t i = 0; i < data->n; i++) /* classes may be numbered in another order */
+        for (size_t c = 0; c < 3; c++) {
+            size_t other = 0;
+            while (strcmp(limn_data_class_name(narrow, other), limn_data_class_name(data, c)) != 0)
+                other++;
+            assert_true(fabs(proba[0][i * 3 + c] - proba[1][i * 3 + other]) < 1e-5);
+        }
+    limn_data_free(data);
+    limn_data_free(narrow);
+    free(x);
+    free(y);
+}
+
 static void check_beyond(int kernel) {
     char path[PATH];
     struct svm_parameter options = peer_options(C_SVC, kernel);
@@ -267,6 +306,7 @@ static void check_beyond(int kernel) {
     limn_read_options_init(&b.reading);
     check_pieces(&b, kernel == RBF);
     check_whole(&b);
+    check_training(&b);
     limn_model_free(b.model);
     svm_free_and_destroy_model(&b.peer);
     limn_context_free(b.ctx);
@@ -322,6 +362,30 @@ static void test_failing_allocations_of_import_and_export_are_reported(void **st
     svm_free_and_destroy_model(&peer);
     check_memory(open_and_export, &t);
     table_free(&t);
+}
+
+static void test_a_file_of_limn_that_claims_to_be_imported_is_refused(void **state) {
+    (void)state;
+    limn_context *ctx = make_context(NULL, 1, 1);
+    limn_data *data = make_data(ctx, LIMN_CLASSIFY, SHAPE_RANDOM, 30, 1);
+    limn_model *model = NULL, *loaded = NULL;
+    limn_train_options options;
+    unsigned char *bytes;
+    size_t size;
+    lm_file *file = NULL;
+    limn_train_options_init(&options);
+    options.method = "knn";
+    assert_int_equal(limn_train(ctx, data, &options, &model), LIMN_OK);
+    model->schema.beyond = true; /* rows of one float more than it holds */
+    assert_int_equal(lm_model_bytes(ctx, model, &bytes, &size), LIMN_OK);
+    assert_int_equal(lm_file_from_memory(ctx, bytes, size, "x", &file), LIMN_OK);
+    assert_int_equal(lm_model_load(ctx, file, &loaded), LIMN_E_MODEL);
+    assert_non_null(strstr(limn_error(ctx), "knn models are not imported"));
+    model->schema.beyond = false;
+    lm_free(&ctx->mem, bytes);
+    limn_model_free(model);
+    limn_data_free(data);
+    limn_context_free(ctx);
 }
 
 /* ---- what a file is ---- */
@@ -382,6 +446,7 @@ int main(void) {
         cmocka_unit_test(test_libsvm_reads_what_is_exported),
         cmocka_unit_test(test_features_beyond_the_model_count_as_in_libsvm),
         cmocka_unit_test(test_features_beyond_a_model_of_limn_are_refused),
+        cmocka_unit_test(test_a_file_of_limn_that_claims_to_be_imported_is_refused),
         cmocka_unit_test(test_models_are_told_from_data),
         cmocka_unit_test(test_failing_allocations_of_import_and_export_are_reported),
     };

@@ -439,6 +439,9 @@ void limn_rows_init(limn_rows *rows) {
 limn_status limn_reader_next(limn_reader *reader, size_t max_rows, limn_rows *rows) {
     lm_sink *block = &reader->block;
     limn_rows found = {.width = lm_schema_width(&reader->schema)};
+    limn_status status = lm_result_check(reader->ctx, "rows", rows);
+    if (status != LIMN_OK)
+        return status;
     lm_sized_give(&found, rows, sizeof found);
     if (!max_rows)
         return lm_fail(reader->ctx, LIMN_E_USAGE, "a piece of 0 rows cannot be read");
@@ -446,7 +449,6 @@ limn_status limn_reader_next(limn_reader *reader, size_t max_rows, limn_rows *ro
     size_t most = BLOCK_BYTES / sizeof(float) / block->stride;
     most = most < 1 ? 1 : most > BLOCK_ROWS ? BLOCK_ROWS : most;
     most = most < max_rows ? most : max_rows;
-    limn_status status = LIMN_OK;
     if (block->capacity < most)
         status = sink_resize(reader, block, most);
     size_t room = block->capacity;

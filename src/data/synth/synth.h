@@ -45,7 +45,7 @@ void lm_synth_rows(const lm_synth_run *run, uint64_t first, size_t n, float *x, 
 
 /* ---- for the generators ---- */
 
-/* The tables of synth_plane.c and synth_space.c. */
+/* The tables of plane.c and space.c. */
 extern const lm_synth lm_synth_linear, lm_synth_wave, lm_synth_islands, lm_synth_checker,
     lm_synth_curved, lm_synth_drift, lm_synth_disks, lm_synth_hypercube, lm_synth_mixture,
     lm_synth_friedman;

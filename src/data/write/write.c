@@ -1,5 +1,5 @@
 /* write.c: opening, filling and finishing a data file, whatever its format; and the names of files
- * and formats. The formats themselves are in write_text.c and write_binary.c.
+ * and formats. The formats themselves are in text.c and binary.c.
  *
  * A table that keeps its labels apart has two files. Both are complete, with all that lack of space
  * could spoil behind them, before the first gets its name; the labels get theirs first, so that

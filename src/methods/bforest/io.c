@@ -8,9 +8,7 @@
 
 #include <math.h>
 
-/* Files of version 1 were made with this stream of random numbers; later ones with that of the
- * name.
- */
+/* The stream of random numbers of files of version 1, which do not say it. */
 enum { STREAM_1 = 5 };
 
 /* What the file says of one tree. */
@@ -27,6 +25,7 @@ static limn_status put_about(const bf_model *m, lm_writer *writer) {
     if (status != LIMN_OK)
         return status;
     lm_kv_put_int(kv, "seed", (int64_t)m->seed);
+    lm_kv_put_int(kv, "stream", (int64_t)m->stream);
     lm_kv_put_int(kv, "seen", (int64_t)m->seen);
     lm_kv_put_int(kv, "built", (int64_t)m->built);
     lm_kv_put_int(kv, "asked", (int64_t)m->asked);
@@ -124,15 +123,16 @@ limn_status bf_save(limn_context *ctx, const void *opaque, lm_writer *writer) {
 
 /* ---- loading: the points ---- */
 
-static limn_status get_about(limn_context *ctx, const lm_file *file, const lm_params *params,
-                             bf_model *m) {
+static limn_status get_about(limn_context *ctx, const lm_file *file, bf_model *m) {
     lm_kv kv;
-    int64_t seed = 0, trees = 0, slots = 0, unused = 0, counts[4] = {0};
+    int64_t seed = 0, stream = STREAM_1, trees = 0, slots = 0, unused = 0, counts[4] = {0};
     static const char *const keys[] = {"seen", "built", "asked", "spent"};
     uint64_t *const targets[] = {&m->seen, &m->built, &m->asked, &m->spent};
     limn_status status = lm_kv_open(ctx, file, "bforest.about", BF_FILE_VERSION, &kv);
     if (status == LIMN_OK)
         status = lm_kv_int(&kv, "seed", INT64_MIN, INT64_MAX, &seed);
+    if (status == LIMN_OK && kv.section.version > 1)
+        status = lm_kv_int(&kv, "stream", INT64_MIN, INT64_MAX, &stream);
     for (size_t i = 0; i < LM_COUNT(keys) && status == LIMN_OK; i++) {
         status = lm_kv_int(&kv, keys[i], 0, INT64_MAX, &counts[i]);
         *targets[i] = (uint64_t)counts[i];
@@ -148,7 +148,7 @@ static limn_status get_about(limn_context *ctx, const lm_file *file, const lm_pa
     if (status == LIMN_OK && (m->asked >= BF_MEASURED || m->built > m->seen))
         status = lm_file_bad(ctx, file, "its counts are not possible");
     m->seed = (uint64_t)seed;
-    m->stream = kv.section.version < 2 ? STREAM_1 : lm_stream_of(params->owner);
+    m->stream = (uint64_t)stream;
     m->store.slots = (size_t)slots;
     m->store.free_count = (size_t)unused;
     return status;
@@ -326,7 +326,7 @@ limn_status bf_load(limn_context *ctx, const lm_file *file, const lm_shape *shap
     if (status == LIMN_E_USAGE)
         status = lm_fail(ctx, LIMN_E_MODEL, "%s: %s", lm_file_name(file), limn_error(ctx));
     if (status == LIMN_OK)
-        status = get_about(ctx, file, params, m);
+        status = get_about(ctx, file, m);
     if (status == LIMN_OK && m->seen != shape->rows)
         status = lm_file_bad(ctx, file, "the forest has learned %llu of %llu rows",
                              (unsigned long long)m->seen, (unsigned long long)shape->rows);

@@ -143,7 +143,7 @@ typedef struct layout {
     float *x;
     uint8_t *bytes;
     uint64_t *cache;
-    uint64_t comparisons; /* of all rows */
+    lm_touched touched; /* by all rows */
 } layout;
 
 static layout lay_out(const bf_model *m, lm_cursor *at) {
@@ -172,7 +172,9 @@ static void ask_row(const bf_model *m, layout *at, const float *x) {
     memcpy(at->x, x, m->d * sizeof *x);
     bf_probe p = bf_probe_make(m, at->x, bf_bytes(&m->store, at->x, at->bytes), at->cache);
     bf_ask(m, &p, NULL, NULL, &at->vote);
-    at->comparisons += p.comparisons;
+    double size = (double)m->store.stride * (p.bytes ? 1 : (double)sizeof(float));
+    at->touched.vectors += (double)p.comparisons;
+    at->touched.bytes += (double)p.comparisons * size;
 }
 
 void bf_predict(const void *opaque, const float *x, size_t n, int32_t *classes, void *scratch) {
@@ -217,9 +219,8 @@ void bf_touched(const void *opaque, const float *x, size_t n, lm_touched *sum, v
     layout at = begin(m, scratch);
     for (size_t i = 0; i < n; i++)
         ask_row(m, &at, x + i * m->d);
-    lm_touched spent = touched_by(m, (double)at.comparisons);
-    sum->vectors += spent.vectors;
-    sum->bytes += spent.bytes;
+    sum->vectors += at.touched.vectors;
+    sum->bytes += at.touched.bytes;
 }
 
 void bf_stats(const void *opaque, lm_stats *stats) {

@@ -195,7 +195,7 @@ static void tell_done(void *user, uint64_t *done, uint64_t *total) {
 static limn_status grow_some(limn_context *ctx, pool *p, size_t first, size_t count,
                              const uint32_t *rows, size_t n, uint32_t *memory, vpc_grown **roots) {
     lm_job job = {.stage = "training",
-                  .count = (size_t)ctx->threads,
+                  .count = (size_t)lm_work_threads(ctx, SIZE_MAX),
                   .task = work,
                   .user = p,
                   .done = tell_done};

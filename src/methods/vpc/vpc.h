@@ -27,8 +27,8 @@ typedef enum vpc_metric { VPC_MAHALANOBIS, VPC_UNIT } vpc_metric;
 typedef enum vpc_distance { VPC_L2, VPC_L1 } vpc_distance;
 
 /* Nodes stand in preorder: a node's children come behind it. Distances are compared as the floats
- * that lm_pair gives (squared for l2): near_max is the largest that goes near, far_min the smallest
- * that goes far, tolerance included. */
+ * that lm_pair_distance gives (squared for l2): near_max is the largest that goes near, far_min the
+ * smallest that goes far, tolerance included. */
 typedef struct vpc_node {
     float near_max, far_min;
     int32_t near, far; /* a node, or ~leaf */

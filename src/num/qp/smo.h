@@ -1,6 +1,6 @@
 /* smo.h: the program of qp.h by steps on pairs of weights (sequential minimal optimisation). A
  * step costs two columns of G and no factor, so it is the way where many weights are free at once;
- * where few are, the corral of qp.c is several times faster. */
+ * where few are, the corral of corral.c is several times faster. */
 #ifndef LIMN_NUM_QP_SMO_H
 #define LIMN_NUM_QP_SMO_H
 

@@ -1,4 +1,4 @@
-/* sphere.c: the smallest enclosing sphere (Tax & Duin 2004) as a program of qp.c.
+/* sphere.c: the smallest enclosing sphere (Tax & Duin 2004) as a program of corral.c.
  *
  * Its dual: minimise 1/2 a'Ga - q'a with q = diag(G)/2, sum a = 1, 0 <= a <= bound. The centre is
  * s = sum a_i x_i, and with g = Ga - q the squared distances are d_i^2 = a'Ga - 2 g_i. */

@@ -495,7 +495,7 @@ const lm_simd GLUE(lm_simd_, LM_ISA) = {
     .sigmoid = sigmoid,
     .cosine = cosine,
     .sums = &GLUE(lm_simd_sums_, LM_ISA),
-    .tree = &GLUE(lm_simd_rows_, LM_ISA),
-    .wide = &GLUE(lm_simd_double_, LM_ISA),
+    .rows = &GLUE(lm_simd_rows_, LM_ISA),
+    .in_double = &GLUE(lm_simd_double_, LM_ISA),
     .dense = &GLUE(lm_simd_dense_, LM_ISA),
 };

@@ -287,7 +287,7 @@ static void dot_exp2(const float *rows, const float *bias, size_t d, size_t pane
 }
 
 const lm_simd_sums GLUE(lm_simd_sums_, LM_ISA) = {
-    .expand = expand,
+    .sum = expand,
     .exp2_biased = exp2_biased,
     .dot_exp2 = dot_exp2,
 };

@@ -19,16 +19,16 @@ typedef struct lm_sum_lists {
     const float *coef; /* sixteen a block */
 } lm_sum_lists;
 
-/* Of expand.c; num/kernel_sums.h says what they do. */
+/* Of kernel_sums.c; num/kernel_sums.h says what they do. */
 typedef struct lm_simd_sums {
-    void (*expand)(const float *k, size_t k_stride, size_t queries, const lm_sum_lists *lists,
-                   size_t width, bool narrow, float *out, size_t out_stride);
+    void (*sum)(const float *k, size_t k_stride, size_t queries, const lm_sum_lists *lists,
+                size_t width, bool narrow, float *out, size_t out_stride);
     void (*exp2_biased)(float *values, const float *bias, size_t n, float start);
     void (*dot_exp2)(const float *rows, const float *bias, size_t d, size_t panels, const float *x,
                      float start, float *out);
 } lm_simd_sums;
 
-/* Of tree.c; num/rows.h says what they do. */
+/* Of rows.c; num/rows.h says what they do. */
 typedef struct lm_simd_rows {
     double (*pair_l2)(const float *a, const float *b, size_t n);
     double (*pair_l1)(const float *a, const float *b, size_t n);
@@ -40,7 +40,7 @@ typedef struct lm_simd_rows {
                          const float *x, float *out);
 } lm_simd_rows;
 
-/* Of wide.c; num/pack_double.h says what they do. */
+/* Of pack_double.c; num/pack_double.h says what they do. */
 typedef struct lm_simd_double {
     void (*dots)(const float *rows, size_t d, size_t panels, const double *x, double *out);
 } lm_simd_double;
@@ -62,7 +62,7 @@ extern const lm_simd_rows lm_simd_rows_baseline, lm_simd_rows_avx2, lm_simd_rows
 extern const lm_simd_sums lm_simd_sums_baseline, lm_simd_sums_avx2, lm_simd_sums_avx512,
     lm_simd_sums_neon;
 
-/* The members mean what the functions of pack.h with the same names mean. */
+/* The members mean what the functions of pack.h and kernel.h with the same names mean. */
 typedef struct lm_simd {
     const char *name;
     lm_block_kernel *block[3]; /* by lm_metric */
@@ -79,8 +79,8 @@ typedef struct lm_simd {
     void (*sigmoid)(float *values, size_t n, float gamma, float coef0);
     void (*cosine)(float *values, size_t n, const float *norms, float x_norm);
     const lm_simd_sums *sums;
-    const lm_simd_rows *tree;
-    const lm_simd_double *wide;
+    const lm_simd_rows *rows;
+    const lm_simd_double *in_double;
     const lm_simd_dense *dense;
 } lm_simd;
 
