@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-ROUNDS = 5
+ROUNDS = 3
 # Data, then -m and what belongs to it. Trained on letter's 16,000 rows and so on.
 CASES = [
     ("letter", "knn -p k=1"),

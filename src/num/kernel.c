@@ -21,7 +21,7 @@ static double power_of(double base, int degree) {
     return power;
 }
 
-double lm_kernel_value(const lm_kernel *kernel, double dot, double distance) {
+static inline double value_of(const lm_kernel *kernel, double dot, double distance) {
     switch (kernel->type) {
     case LM_LINEAR:
         return dot;
@@ -35,9 +35,26 @@ double lm_kernel_value(const lm_kernel *kernel, double dot, double distance) {
     return 0;
 }
 
-double lm_kernel_of_dots(const lm_kernel *kernel, double dot, double u2, double v2) {
+static inline double distance_of(double dot, double u2, double v2) {
     double distance = u2 + v2 - 2 * dot;
-    return lm_kernel_value(kernel, dot, distance > 64 * DBL_EPSILON * (u2 + v2) ? distance : 0);
+    return distance > 64 * DBL_EPSILON * (u2 + v2) ? distance : 0;
+}
+
+double lm_kernel_value(const lm_kernel *kernel, double dot, double distance) {
+    return value_of(kernel, dot, distance);
+}
+
+double lm_kernel_of_dots(const lm_kernel *kernel, double dot, double u2, double v2) {
+    return value_of(kernel, dot, distance_of(dot, u2, v2));
+}
+
+void lm_kernel_of_many(const lm_kernel *kernel, double *values, size_t n, double shift, double u2,
+                       const double *v2) {
+    double gamma = kernel->gamma;
+    for (size_t i = 0; i < n && kernel->type == LM_RBF; i++)
+        values[i] = exp(-gamma * distance_of(values[i] - shift, u2, v2[i]));
+    for (size_t i = 0; i < n && kernel->type != LM_RBF; i++)
+        values[i] = value_of(kernel, values[i] - shift, 0);
 }
 
 /* ---- many values ---- */

@@ -27,7 +27,11 @@ double lm_kernel_value(const lm_kernel *kernel, double dot, double distance);
  * nothing. */
 double lm_kernel_of_dots(const lm_kernel *kernel, double dot, double u2, double v2);
 
-/* ---- many values, in place ---- */
+/* The same for n rows v, in double: values[i] <- from u.v = values[i] - shift, |u|^2 and v2[i]. */
+void lm_kernel_of_many(const lm_kernel *kernel, double *values, size_t n, double shift, double u2,
+                       const double *v2);
+
+/* ---- many values in float, in place ---- */
 
 /* values[i] (squared distances for rbf, else dot products) <- the kernel's value. */
 void lm_kernel_apply(const lm_kernel *kernel, float *values, size_t n);

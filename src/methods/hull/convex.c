@@ -142,9 +142,7 @@ static void gram_row(const matrix *g, size_t i) {
     if (m->options.kernel_space) {
         double over = hull_kernel_shift(m, g->wide);
         multiply(g);
-        for (size_t j = 0; j < n; j++)
-            g->room[j] = lm_kernel_of_dots(&m->options.kernel, g->room[j] - over, m->square[at + i],
-                                           m->square[at + j]);
+        lm_kernel_of_many(&m->options.kernel, g->room, n, over, m->square[at + i], m->square + at);
         return;
     }
     const float *shift = m->convex.shift + g->c * m->d;

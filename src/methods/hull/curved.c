@@ -61,8 +61,7 @@ double hull_kernel_values(const hull_model *m, const float *x, double *values, d
     for (size_t j = 0; j < m->d; j++)
         square += wide[j] * wide[j];
     lm_pack_dots_double(&m->samples, 0, m->samples.panels, wide, values);
-    for (size_t i = 0; i < m->samples.panels * LM_PANEL; i++)
-        values[i] = lm_kernel_of_dots(kernel, values[i] - over, square, m->square[i]);
+    lm_kernel_of_many(kernel, values, m->samples.panels * LM_PANEL, over, square, m->square);
     return lm_kernel_of_dots(kernel, square, square, square);
 }
 
