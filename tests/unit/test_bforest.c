@@ -228,7 +228,7 @@ static void test_training_on_all_equals_training_on_some_and_learning_the_rest(v
 static void test_threads_change_neither_models_nor_answers(void **state) {
     static const char *const settings[] = {"trees=80 warmup=100 children=6", "style=paper trees=60",
                                            "trees=90 warmup=50 refresh=no rho=0.5"};
-    static const size_t n = 900, begin = 60, d = 80;
+    const size_t n = 900 / every(2), begin = 60, d = 80;
     int32_t *said[2] = {malloc(n * sizeof **said), malloc(n * sizeof **said)};
     (void)state;
     for (size_t s = 0; s < 2 * LM_COUNT(settings); s += every(5)) {

@@ -126,7 +126,7 @@ static void test_the_papers_tree_and_its_votes_equal_slow_ones(void **state) {
     for (uint64_t seed = 1; seed <= 2; seed += every(2))
         for (int of = 0; of < KINDS; of++)
             for (int bits = 0; bits < 8; bits++)
-                for (size_t r = seed % 2; r < 12; r += 2) {
+                for (size_t r = seed % 2; r < 12; r += 2 * every(2)) {
                     limn_context *ctx = make_context(NULL, 1, seed);
                     setting s = {.style = VPC_PAPER,
                                  .vote = (vpc_vote)(bits & 1),
