@@ -1,5 +1,5 @@
-/* argmax.h: the place of the largest of n values (n > 0), of equal ones the lowest; NaN never wins
- * unless it stands first. */
+/* argmax.h: the index of the largest of n values (n > 0), the lowest index on ties; NaN never wins
+ * unless it comes first. */
 #ifndef LIMN_BASE_ARGMAX_H
 #define LIMN_BASE_ARGMAX_H
 

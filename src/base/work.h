@@ -1,6 +1,7 @@
 /* work.h: the one worker pool: pieces of work over threads. Pieces that cannot fail go through
  * lm_parallel, which allocates nothing; those that may go through lm_work, which gives each thread
- * a context of its own, keeps the first failure, hears a cancellation and tells progress. */
+ * a context of its own, keeps the first failure, stops when the user cancels and reports
+ * progress. */
 #ifndef LIMN_BASE_WORK_H
 #define LIMN_BASE_WORK_H
 
