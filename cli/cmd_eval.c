@@ -7,7 +7,7 @@
 
 enum { MOST_TABLE_CLASSES = 30, NAME_COLUMNS = 16 };
 
-/* The class behind those of the data is that of the rejected rows. */
+/* The class after those of the data is that of the rejected rows. */
 static const char *class_name(const limn_data *data, size_t index) {
     return index < limn_data_class_count(data) ? limn_data_class_name(data, index) : LIMN_UNKNOWN;
 }
@@ -54,6 +54,7 @@ static int print_json(const limn_evaluation *e, const limn_data *data,
         {"rmse", e->rmse},
         {"r2", e->r2},
         {"recall_at_k", e->recall_at_k},
+        {"latency_us_mean", e->latency_us_mean},
         {"latency_us_p50", e->latency_us_p50},
         {"latency_us_p99", e->latency_us_p99},
         {"batch_rows_per_s", e->batch_rows_per_s},
@@ -86,10 +87,11 @@ static void print_figure(const char *what, double value) {
 static void print_speed(const limn_evaluation *e, const limn_model_info *info) {
     char a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES];
     if (isfinite(e->latency_us_p50))
-        printf("  %-24s %8.3g us median, %.3g us p99 (%zu rows)\n", "latency of a query",
-               e->latency_us_p50, e->latency_us_p99, e->latency_rows);
+        printf("  %-24s %8.3g us mean, %.3g us median, %.3g us p99 (%zu row%s)\n", "latency",
+               e->latency_us_mean, e->latency_us_p50, e->latency_us_p99, e->latency_rows,
+               e->latency_rows == 1 ? "" : "s");
     if (isfinite(e->batch_rows_per_s))
-        printf("  %-24s %8s rows/s\n", "in batch", cli_text_count(e->batch_rows_per_s, a));
+        printf("  %-24s %8s rows/s\n", "batch", cli_text_count(e->batch_rows_per_s, a));
     printf("  %-24s %8s vectors (%s), mean over these rows\n", "a query touches",
            cli_text_count(e->touched_vectors, a), cli_text_bytes(e->touched_bytes, b));
     printf("  %-24s %8s\n", "model size", cli_text_bytes((double)info->bytes, a));
@@ -137,7 +139,8 @@ static void print_confusion(const limn_evaluation *e, const limn_data *data) {
 
 static int print_words(const limn_evaluation *e, const limn_data *data, const limn_model_info *info,
                        const char *path) {
-    printf("%s on %s: %zu rows\n", info->method, strcmp(path, "-") ? path : "standard input", e->n);
+    printf("%s on %s: %zu row%s\n", info->method, strcmp(path, "-") ? path : "standard input", e->n,
+           e->n == 1 ? "" : "s");
     print_percent("accuracy", e->accuracy);
     print_percent("error", e->error);
     print_percent("balanced accuracy", e->balanced_accuracy);

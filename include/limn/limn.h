@@ -606,10 +606,12 @@ typedef struct limn_evaluation {
     double accuracy, error, balanced_accuracy, uncertainty_coefficient;
     double log_loss, brier, ece;
     double mae, rmse, r2;
-    double recall_at_k;                    /* search: share of the true k nearest that were found */
-    size_t k;                              /* 0 unless the task is LIMN_SEARCH */
-    double latency_us_p50, latency_us_p99; /* best of 5 single calls a row, over rows */
-    size_t latency_rows;                   /* rows that were measured in the time given */
+    double recall_at_k; /* search: share of the true k nearest that were found */
+    size_t k;           /* 0 unless the task is LIMN_SEARCH */
+    /* Of single calls over a stream of different rows, each row at its best of 5 passes or more;
+     * mean, median and 99th percentile over rows. */
+    double latency_us_mean, latency_us_p50, latency_us_p99;
+    size_t latency_rows; /* rows that were measured in the time given */
     double batch_rows_per_s;
     double touched_vectors, touched_bytes; /* by one query, mean over these rows */
     size_t classes;      /* of the model and of the data; one more, LIMN_UNKNOWN, where the model

@@ -90,7 +90,7 @@ uint64_t lm_hash(uint64_t a, uint64_t b, uint64_t c);
 void lm_rng_shuffle(lm_rng *rng, size_t *items, size_t count);
 
 /* The streams in use, so that no two purposes share one. A method has those of its name. */
-enum { LM_STREAM_SPLIT = 1, LM_STREAM_FOLDS = 2, LM_STREAM_SYNTH = 3 };
+enum { LM_STREAM_SPLIT = 1, LM_STREAM_FOLDS = 2, LM_STREAM_SYNTH = 3, LM_STREAM_LATENCY = 4 };
 uint64_t lm_stream_of(const char *name);
 
 /* ---- text ---- */

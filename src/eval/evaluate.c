@@ -75,7 +75,7 @@ static limn_status single_call(void *user, size_t row) {
     return answer_rows(r, r->single, row, 1);
 }
 
-/* Fewer where a query is dear, so that an interrupt is heard within a second or so. */
+/* Fewer where a query is expensive, so that an interrupt takes effect within a second or so. */
 static size_t step_rows(const run *r) {
     double fit = 2e9 / (1 + r->model->stats.touched.bytes);
     return fit >= STEP_ROWS ? STEP_ROWS : fit <= LM_BATCH ? LM_BATCH : (size_t)fit;
@@ -111,10 +111,11 @@ static limn_status measure_speed(run *r, const limn_eval_options *options, doubl
         best = seconds < best ? seconds : best;
         total += seconds > 1e-6 ? seconds : 1e-6;
     }
-    lm_timing timing = {(double)NAN, (double)NAN, 0};
+    lm_timing timing = {(double)NAN, (double)NAN, (double)NAN, 0};
     if (status == LIMN_OK)
         status = lm_latency(r->ctx, r->data->n, options->latency_seconds, single_call, r, &timing);
     out->batch_rows_per_s = (double)r->data->n / (best > 1e-9 ? best : 1e-9);
+    out->latency_us_mean = timing.mean_us;
     out->latency_us_p50 = timing.p50_us;
     out->latency_us_p99 = timing.p99_us;
     out->latency_rows = timing.rows;
@@ -148,8 +149,8 @@ static limn_status judge_proba(run *r, limn_evaluation *out) {
     return status;
 }
 
-/* Rejected rows get the number of the class "unknown", behind the others where there is none.
- * Returns the number of classes then. */
+/* Rejected rows get the number of the class "unknown", which comes after the others if the data
+ * has none. Returns the number of classes, this one included. */
 static size_t number_unknown(run *r) {
     const lm_labels *labels = &r->data->schema.labels;
     size_t k = labels->count, unknown = 0, rejected = 0;
@@ -185,7 +186,7 @@ static void judge_values(run *r, limn_evaluation *out) {
     out->r2 = lm_r2(data->target, r->values, data->n);
 }
 
-/* What a query touches, in the mean over these rows. */
+/* What a query touches, on average over these rows. */
 static limn_status count_touched(run *r, limn_evaluation *out) {
     lm_touched sums[LM_THREADS_MAX] = {{0, 0}}, all = {0, 0};
     size_t n = r->data->n, step = step_rows(r);
@@ -289,6 +290,7 @@ static limn_evaluation no_figures(limn_context *ctx, size_t n) {
                              .rmse = none,
                              .r2 = none,
                              .recall_at_k = none,
+                             .latency_us_mean = none,
                              .latency_us_p50 = none,
                              .latency_us_p99 = none,
                              .batch_rows_per_s = none,

@@ -8,14 +8,15 @@
 double lm_clock(void);
 
 typedef struct lm_timing {
-    double p50_us, p99_us;
+    double mean_us, p50_us, p99_us;
     size_t rows; /* measured */
 } lm_timing;
 
-/* Latency as the project defines it: for each row the best of 5 single calls, in process, one
- * thread, warm, scaling included; median and 99th percentile over rows. When all rows would take
- * longer than seconds, evenly spaced ones are measured, at least 20 of them. call runs the
- * single query of one row. */
+/* Latency of a stream of different queries: the rows in a seeded shuffle, one call per row, the
+ * whole pass repeated 5 to 20 times as the given seconds allow; a row's time is its best over the
+ * passes; mean, median and 99th percentile over rows. When 5 passes over all rows would take
+ * longer than seconds, only the first rows of the shuffle are asked, at least 20. call answers one
+ * row. *out is left alone when n is 0. */
 typedef limn_status (*lm_single_call)(void *user, size_t row);
 limn_status lm_latency(limn_context *ctx, size_t n, double seconds, lm_single_call call, void *user,
                        lm_timing *out);

@@ -9,8 +9,9 @@ import pytest
 from table import NAMES, blobs, distance2, nearest
 
 KEYS = {"method", "n", "accuracy", "error", "uc", "balanced_accuracy", "log_loss", "brier",
-        "recall_at_k", "k", "confusion", "labels", "latency_us_p50", "latency_us_p99", "batch_rows_per_s",
-        "touched_vectors", "touched_bytes", "model_bytes", "ece", "mae", "rmse", "r2"}
+        "recall_at_k", "k", "confusion", "labels", "latency_us_mean", "latency_us_p50",
+        "latency_us_p99", "batch_rows_per_s", "touched_vectors", "touched_bytes", "model_bytes",
+        "ece", "mae", "rmse", "r2"}
 
 
 def entropy(counts):
@@ -61,7 +62,8 @@ def test_figures_equal_those_of_the_answers(limn, noisy):
     assert result["log_loss"] == pytest.approx(
         -sum(math.log(max(row[NAMES.index(t)], 1e-15)) for row, t in zip(p, truth)) / n)
     assert 0 <= result["ece"] <= 1
-    for key in ("mae", "rmse", "r2", "latency_us_p50", "latency_us_p99", "batch_rows_per_s"):
+    for key in ("mae", "rmse", "r2", "latency_us_mean", "latency_us_p50", "latency_us_p99",
+                "batch_rows_per_s"):
         assert result[key] is None
     assert result["touched_vectors"] == 120
 
@@ -70,6 +72,7 @@ def test_speed_is_measured_unless_told_otherwise(limn, model, test_csv):
     result = json.loads(limn("eval", model, test_csv, "--json").stdout)
     assert set(result) == KEYS
     assert 0 < result["latency_us_p50"] <= result["latency_us_p99"]
+    assert result["latency_us_mean"] > 0
     assert result["batch_rows_per_s"] > 0
     assert result["model_bytes"] == model.stat().st_size and result["touched_bytes"] > 0
 
@@ -89,7 +92,7 @@ def test_words_have_percent_and_an_aligned_table(limn, noisy):
 
 def test_speed_in_words(limn, model, test_csv):
     text = limn("eval", model, test_csv).stdout
-    assert "us median" in text and "rows/s" in text and "a query touches" in text
+    assert "us mean" in text and "us median" in text and "rows/s" in text and "a query touches" in text
 
 
 def test_labels_that_the_model_does_not_know_come_last(limn, model, tmp_path, test_table):

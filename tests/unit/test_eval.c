@@ -99,12 +99,12 @@ static void test_evaluation_gives_every_figure_that_applies(void **state) {
         assert_int_equal(isnan(e.accuracy), task == LIMN_REGRESS);
         assert_int_equal(isnan(e.log_loss), task == LIMN_REGRESS);
         assert_int_equal(isnan(e.rmse), task == LIMN_CLASSIFY);
-        assert_true(e.latency_rows >= 20 && e.latency_us_p50 > 0);
+        assert_true(e.latency_rows >= 20 && e.latency_us_p50 > 0 && e.latency_us_mean > 0);
         assert_true(e.latency_us_p99 >= e.latency_us_p50 && e.batch_rows_per_s > 0);
         options.measure_speed = 0;
         limn_evaluation_free(&e);
         assert_int_equal(limn_evaluate(ctx, model, data, &options, &e), LIMN_OK);
-        assert_true(isnan(e.latency_us_p50));
+        assert_true(isnan(e.latency_us_p50) && isnan(e.latency_us_mean));
         limn_evaluation_free(&e);
         limn_model_free(model);
         limn_data_free(data);
@@ -152,24 +152,88 @@ static void test_unmatched_classes_are_refused_and_matching_repairs_them(void **
     limn_context_free(ctx);
 }
 
-static limn_status quick_call(void *user, size_t row) {
-    size_t *calls = user;
-    calls[row]++;
-    return LIMN_OK;
+/* The rows that lm_latency asks for, in order. */
+typedef struct asked {
+    size_t rows[20 * 60], count;
+    size_t fail_at; /* the call that fails, or 0 */
+} asked;
+
+static limn_status note_call(void *user, size_t row) {
+    asked *a = user;
+    assert_true(a->count < LM_COUNT(a->rows));
+    a->rows[a->count++] = row;
+    return a->count == a->fail_at ? LIMN_E_DATA : LIMN_OK;
 }
 
-static void test_latency_measures_each_row_five_times(void **state) {
+static asked ask_in_turn(uint64_t seed, size_t n, double seconds, lm_timing *timing) {
+    asked a = {.count = 0};
+    counting count = {0};
+    limn_context *ctx = make_context(&count, 1, seed);
+    assert_int_equal(lm_latency(ctx, n, seconds, note_call, &a, timing), LIMN_OK);
+    limn_context_free(ctx);
+    assert_int_equal(count.live, 0);
+    return a;
+}
+
+static void check_passes(const asked *a, size_t n, size_t rows, size_t passes) {
+    size_t met[60] = {0};
+    assert_int_equal(a->count, rows * passes);
+    for (size_t i = 0; i < rows; i++) {
+        assert_true(a->rows[i] < n);
+        assert_int_equal(met[a->rows[i]]++, 0);
+    }
+    for (size_t i = rows; i < a->count; i++)
+        assert_int_equal(a->rows[i], a->rows[i - rows]);
+}
+
+static void test_latency_asks_a_shuffled_stream_of_all_rows_pass_after_pass(void **state) {
     (void)state;
-    limn_context *ctx = make_context(NULL, 1, 1);
-    for (size_t n = 20; n < 60; n++) {
-        size_t calls[60] = {0};
+    for (size_t n = 1; n < 60; n++) {
         lm_timing timing;
-        assert_int_equal(lm_latency(ctx, n, 60, quick_call, calls, &timing), LIMN_OK);
+        asked a = ask_in_turn(1, n, 1e9, &timing);
+        check_passes(&a, n, n, 20);
         assert_int_equal(timing.rows, n);
-        for (size_t i = 1; i < n; i++)
-            assert_int_equal(calls[i], 5);
+        assert_true(timing.p50_us > 0 && timing.p99_us >= timing.p50_us);
+        assert_true(timing.mean_us >= timing.p50_us / 2);
+    }
+}
+
+static void test_latency_without_time_asks_twenty_rows_five_times(void **state) {
+    (void)state;
+    for (size_t n = 1; n < 60; n++) {
+        lm_timing timing;
+        size_t rows = n < 20 ? n : 20;
+        asked a = ask_in_turn(1, n, 0, &timing);
+        check_passes(&a, n, rows, 5);
+        assert_int_equal(timing.rows, rows);
+    }
+}
+
+static void test_latency_shuffles_by_the_seed(void **state) {
+    (void)state;
+    lm_timing timing;
+    asked a = ask_in_turn(1, 59, 0, &timing), b = ask_in_turn(1, 59, 0, &timing),
+          c = ask_in_turn(2, 59, 0, &timing);
+    size_t in_place = 0;
+    assert_memory_equal(a.rows, b.rows, sizeof a.rows);
+    assert_memory_not_equal(a.rows, c.rows, sizeof a.rows);
+    for (size_t i = 0; i < 20; i++)
+        in_place += a.rows[i] == i;
+    assert_true(in_place < 10);
+}
+
+static void test_latency_passes_on_the_failure_of_a_call(void **state) {
+    (void)state;
+    counting count = {0};
+    limn_context *ctx = make_context(&count, 1, 1);
+    for (size_t at = 1; at < 100; at++) {
+        asked a = {.fail_at = at};
+        lm_timing timing;
+        assert_int_equal(lm_latency(ctx, 20, 0, note_call, &a, &timing), LIMN_E_DATA);
+        assert_int_equal(a.count, at);
     }
     limn_context_free(ctx);
+    assert_int_equal(count.live, 0);
 }
 
 static void test_recall_counts_answers_within_the_true_distance(void **state) {
@@ -220,7 +284,10 @@ int main(void) {
         cmocka_unit_test(test_evaluation_gives_every_figure_that_applies),
         cmocka_unit_test(test_evaluation_without_labels_is_refused),
         cmocka_unit_test(test_unmatched_classes_are_refused_and_matching_repairs_them),
-        cmocka_unit_test(test_latency_measures_each_row_five_times),
+        cmocka_unit_test(test_latency_asks_a_shuffled_stream_of_all_rows_pass_after_pass),
+        cmocka_unit_test(test_latency_without_time_asks_twenty_rows_five_times),
+        cmocka_unit_test(test_latency_shuffles_by_the_seed),
+        cmocka_unit_test(test_latency_passes_on_the_failure_of_a_call),
     };
     return cmocka_run_group_tests_name("eval", tests, NULL, NULL);
 }
