@@ -1,0 +1,410 @@
+"""Error against the time of a single call: every method of limn beside its peers, one table per
+data set.
+
+  front.py --limn LIMN --front BENCH_FRONT --cache FOLDER [--json FILE] [NAME...]
+
+All models are trained first, on all cores, and stay in the cache folder, so that a second run only
+measures. Then bench_front times single calls in one process and one thread, the models in turn. The
+forests and networks of scikit-learn and xgboost are walked in plain C, and what they answer must be
+what the original answers; their own call from Python stands beside. Exits with 1 when an error
+differs.
+
+The data sets are looked for in LIMN_DATA; those that are missing are left out.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from types import SimpleNamespace
+
+os.environ["OPENBLAS_NUM_THREADS"] = str(os.cpu_count())
+with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
+    FLAGS = cpuinfo.read()
+# Debian's OpenBLAS may not know a new CPU and fall back to an old kernel.
+os.environ.setdefault("OPENBLAS_CORETYPE",
+                      "SkylakeX" if "avx512f" in FLAGS else "Haswell" if "avx2" in FLAGS else "")
+
+import joblib  # noqa: E402  (after the environment)
+import numpy as np  # noqa: E402
+import sklearn  # noqa: E402
+import xgboost  # noqa: E402
+from sklearn.base import BaseEstimator  # noqa: E402
+from sklearn.datasets import load_svmlight_file  # noqa: E402
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier  # noqa: E402
+from sklearn.exceptions import ConvergenceWarning  # noqa: E402
+from sklearn.model_selection import train_test_split  # noqa: E402
+from sklearn.neural_network import MLPClassifier  # noqa: E402
+from threadpoolctl import threadpool_limits  # noqa: E402
+
+import flatten  # noqa: E402
+from real_data import find, find_split  # noqa: E402
+
+# C, gamma and scaling of the svm; the other methods have their defaults.
+SETS = {"letter": (10, 0.2, "zscore"), "pendigits": (10, 0.1, "zscore"),
+        "satimage": (3, 0.2, "zscore"), "usps": (10, 0.03, "minmax"),
+        "mnist": (10, 0.025 / 255 ** 2, "none"), "segment": (100, 0.03, "zscore"),
+        "ijcnn1": (10, 2, "none"), "dna": (3, 0.02, "none")}
+METHODS = ["knn", "lda", "svm", "vpc", "nah", "nhd", "nch", "nsc", "nrh", "bforest"]
+SECONDS, ROUNDS = 1, 3     # of a turn of bench_front; turns
+MOST_SECONDS = 400         # for training a model, and for answering the test rows
+PYTHON_ROWS, PYTHON_PASSES = 100, 3
+
+
+# ---- data ----
+
+
+def load(name):
+    """Training rows and labels, test rows and labels."""
+    split, whole = find_split(name), find(name)
+    if split:
+        x, y = load_svmlight_file(split[0])
+        t, u = load_svmlight_file(split[1], n_features=x.shape[1])
+    else:
+        x, y = load_svmlight_file(whole)
+        x, t, y, u = train_test_split(x, y, test_size=0.3, random_state=1, stratify=y)
+    return [part.toarray().astype(np.float32) if part.ndim == 2 else part.astype(np.int32)
+            for part in (x, y, t, u)]
+
+
+def write_table(path, x, y):
+    with open(path, "wb") as file:
+        file.write(np.array(x.shape, np.int32).tobytes())
+        file.write(np.ascontiguousarray(x, np.float32).tobytes())
+        file.write(np.asarray(y, np.int32).tobytes())
+
+
+def scaled(kind, x, t):
+    """Test rows as limn scales them; constant features are dropped."""
+    x, t = x.astype(np.float64), t.astype(np.float64)
+    if kind == "none":
+        return t
+    low, spread = ((x.mean(axis=0), x.std(axis=0)) if kind == "zscore"
+                   else (x.min(axis=0), x.max(axis=0) - x.min(axis=0)))
+    return ((t - low) / np.where(spread > 0, spread, 1))[:, spread > 0]
+
+
+# ---- models ----
+
+
+class Empty(BaseEstimator):
+    """What a call of scikit-learn's costs before anything happens: rows checked, labels made."""
+
+    def fit(self, x, y):
+        self._validate_data(x, y)
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, x):
+        x = self._validate_data(x, reset=False)
+        return self.classes_[np.zeros(len(x), int)]
+
+
+class Network:
+    """A network that scales its rows first."""
+
+    def __init__(self, hidden):
+        self.net = MLPClassifier((hidden,), random_state=1)
+
+    def fit(self, x, y):
+        self.mean, self.scale = x.mean(axis=0, dtype=float), x.std(axis=0, dtype=float)
+        self.scale[self.scale == 0] = 1
+        self.net.fit(self.scaled(x), y)
+        return self
+
+    def scaled(self, x):
+        return ((x - self.mean) / self.scale).astype(np.float32)
+
+    def predict(self, x):
+        return self.net.predict(self.scaled(x))
+
+    def flatten(self, path):
+        flatten.sklearn_network(self.net, self.mean, self.scale, path)
+
+
+class Forest:
+    def __init__(self, kind):
+        self.forest = kind(100, random_state=1, n_jobs=-1)
+
+    def fit(self, x, y):
+        self.forest.fit(x, y)
+        self.forest.n_jobs = 1
+        return self
+
+    def predict(self, x):
+        return self.forest.predict(x)
+
+    def flatten(self, path):
+        flatten.sklearn_forest(self.forest, path)
+
+
+class Boosted:
+    def __init__(self):
+        self.model = xgboost.XGBClassifier(n_estimators=100, tree_method="hist", random_state=1,
+                                           n_jobs=os.cpu_count())
+
+    def fit(self, x, y):
+        self.labels, numbers = np.unique(y, return_inverse=True)
+        self.model.fit(x, numbers)
+        self.model.set_params(n_jobs=1)
+        self.model.get_booster().set_param("nthread", 1)
+        return self
+
+    def predict(self, x):
+        return self.labels[self.model.predict(x)]
+
+    def flatten(self, path):
+        flatten.xgboost_forest(self.model, self.labels, path)
+
+
+PEERS = {"RandomForest(100)": ("forest", lambda: Forest(RandomForestClassifier)),
+         "ExtraTrees(100)": ("forest", lambda: Forest(ExtraTreesClassifier)),
+         "xgboost(100)": ("forest", Boosted),
+         "MLP(100)": ("network", lambda: Network(100)),
+         "MLP(256)": ("network", lambda: Network(256))}
+
+
+# ---- training, once ----
+
+
+class Cache:
+    """The files of one data set."""
+
+    def __init__(self, folder, name, limn, front):
+        self.folder, self.name, self.limn, self.front = os.path.join(folder, name), name, limn, front
+        os.makedirs(self.folder, exist_ok=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def once(self, name, make):
+        """What make returns, from the file if it was made before."""
+        path = self.path(name + ".json")
+        if not os.path.exists(path):
+            found = make()
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(found, file)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+    def train_limn(self, method, model, params=()):
+        train = find(self.name + ".train") or self.path("train.svm")
+        try:
+            done = subprocess.run([self.limn, "train", train, "-m", method, *params, "-o", model,
+                                   "--json", "-q"], text=True, check=True, timeout=MOST_SECONDS,
+                                  stdout=subprocess.PIPE)
+        except subprocess.TimeoutExpired:
+            return {"why": f"training takes over {MOST_SECONDS} s"}
+        return {"train": json.loads(done.stdout)["seconds"]}
+
+    def answer(self, spec):
+        """bench_front's figures of all rows; the labels stay in a file."""
+        try:
+            done = subprocess.run([self.front, "answers", self.path("test.bin"), spec], text=True,
+                                  check=True, timeout=MOST_SECONDS, stdout=subprocess.PIPE)
+        except subprocess.TimeoutExpired:
+            return {"why": f"answering the test rows takes over {MOST_SECONDS} s"}
+        return json.loads(done.stdout)
+
+
+def limn_rows(cache, data):
+    """Trained models of limn: name, spec of bench_front and what is known so far."""
+    c, gamma, scale = SETS[cache.name]
+    for method in METHODS:
+        model = cache.path(method + ".limn")
+        params = ["-p", f"C={c}", "-p", f"gamma={gamma!r}", "--scale", scale] if method == "svm" else []
+        known = cache.once(method, lambda m=method, p=params, f=model: cache.train_limn(m, f, p))
+        yield SimpleNamespace(name="limn " + method, spec="limn:" + model, **known)
+    if os.path.exists(cache.path("svm.limn")):
+        subprocess.run([cache.limn, "convert", cache.path("svm.limn"), cache.path("libsvm.model"),
+                        "-q"], check=True)
+        write_table(cache.path("scaled.bin"), scaled(scale, data[0], data[2]), data[3])
+        yield SimpleNamespace(name="LIBSVM", train=None,
+                              spec=f"libsvm:{cache.path('libsvm.model')},{cache.path('scaled.bin')}")
+
+
+def train_peer(cache, name, make, data):
+    x, y, t, u = data
+    start = time.perf_counter()
+    model = make().fit(x, y)
+    seconds = time.perf_counter() - start
+    model.flatten(cache.path(name))
+    joblib.dump(model, cache.path(name + ".joblib"))
+    return {"train": seconds}
+
+
+def peer_rows(cache, data):
+    for name, (kind, make) in PEERS.items():
+        known = cache.once(name, lambda n=name, m=make: train_peer(cache, n, m, data))
+        yield SimpleNamespace(name=name, spec=f"{kind}:{cache.path(name)}",
+                              python=joblib.load(cache.path(name + ".joblib")), **known)
+    for kind, values, title in (("hnsw", (16, 64), "hnswlib, ef={}"),
+                                ("flann", (32, 128), "FLANN, checks={}")):
+        for value in values:
+            yield SimpleNamespace(name=title.format(value),
+                                  spec=f"{kind}:{cache.path('train.bin')}@{value}")
+
+
+# ---- measuring ----
+
+
+def mean_call(predict, rows):
+    """Mean microseconds of a Python call with one row, each row at its best of some passes."""
+    order = np.random.default_rng(1).permutation(len(rows))[:PYTHON_ROWS]
+    best = np.full(len(order), np.inf)
+    for _ in range(PYTHON_PASSES):
+        for i, row in enumerate(order):
+            x = rows[row:row + 1]
+            start = time.perf_counter()
+            predict(x)
+            best[i] = min(best[i], time.perf_counter() - start)
+    return 1e6 * float(best.mean())
+
+
+def batch_call(predict, rows):
+    """Microseconds per row of one Python call with all rows."""
+    best, total = np.inf, 0
+    while total < 0.5:
+        start = time.perf_counter()
+        predict(rows)
+        took = time.perf_counter() - start
+        best, total = min(best, took), total + took
+    return 1e6 * best / len(rows)
+
+
+def measure_answers(cache, row, data):
+    """Error, batch, size; the walk in C must err as often as the original."""
+    x, y, t, u = data
+    row.__dict__.update(cache.once("answers " + os.path.basename(row.spec),
+                                   lambda: cache.answer(row.spec)))
+    if "why" in row.__dict__:
+        return
+    answers = np.fromfile(row.spec.split(":")[1].split(",")[0] + ".answers", np.int32)
+    row.error = 100 * float(np.mean(answers != u))
+    row.batch = row.all if row.name.startswith("limn") or "python" in row.__dict__ else None
+    if row.__dict__.get("build"):
+        row.train = row.build
+    if "python" in row.__dict__:
+        with threadpool_limits(1):
+            row.differ = int(np.sum(row.python.predict(t) != answers))
+            row.original = 100 * float(np.mean(row.python.predict(t) != u))
+            row.call = mean_call(row.python.predict, t)
+            row.batch = min(row.batch, batch_call(row.python.predict, t))
+        del row.python
+
+
+def measure(cache, data):
+    rows = [*limn_rows(cache, data), *peer_rows(cache, data)]
+    for row in rows:
+        if "why" not in row.__dict__:
+            measure_answers(cache, row, data)
+    able = [row for row in rows if "why" not in row.__dict__]
+    done = subprocess.run([cache.front, "latency", cache.path("test.bin"), str(SECONDS),
+                           str(ROUNDS), *(row.spec for row in able)], text=True, check=True,
+                          stdout=subprocess.PIPE)
+    for row, line in zip(able, done.stdout.splitlines()):
+        row.__dict__.update(json.loads(line))
+    for row in able:
+        row.front = not any(other.error <= row.error and other.mean <= row.mean and
+                            (other.error < row.error or other.mean < row.mean) for other in able)
+    return rows
+
+
+# ---- printing ----
+
+
+def cell(row, key, width, digits):
+    value = row.__dict__.get(key)
+    return f"{'-' if value is None else f'{value:.{digits}f}':>{width}}"
+
+
+def print_rows(name, data, rows, empty):
+    x, y, t, u = data
+    c, gamma, scale = SETS[name]
+    print(f"\n{name}: {len(x)} rows of {x.shape[1]} features, {len(np.unique(y))} classes,"
+          f" {len(t)} test rows; svm: C={c} gamma={gamma:.3g} scale={scale}")
+    print(f"  {'us per row':20}{'error %':>9}{'mean':>10}{'p50':>10}{'p99':>10}{'batch':>10}"
+          f"{'train s':>9}{'MB':>9}{'Python call':>13}  front")
+    for row in rows:
+        if "why" in row.__dict__:
+            print(f"  {row.name:20} left out: {row.why}")
+            continue
+        megabytes = SimpleNamespace(value=row.bytes / 1e6)
+        print(f"  {row.name:20}{cell(row, 'error', 9, 2)}{cell(row, 'mean', 10, 3)}"
+              f"{cell(row, 'p50', 10, 3)}{cell(row, 'p99', 10, 3)}{cell(row, 'batch', 10, 3)}"
+              f"{cell(row, 'train', 9, 1)}{cell(megabytes, 'value', 9, 2)}"
+              f"{cell(row, 'call', 13, 0)}  {'*' if row.front else ''}".rstrip())
+    print(f"  an empty Python call: {empty:.0f} us", flush=True)
+
+
+def check_walks(name, rows):
+    """Whether every walk in C errs as the original does."""
+    fine = True
+    for row in rows:
+        if "original" in row.__dict__:
+            fine = fine and row.error == row.original
+            if row.differ or row.error != row.original:
+                print(f"  {row.name}: the walk in C differs in {row.differ} rows, error"
+                      f" {row.error:.3f} %, original {row.original:.3f} %", flush=True)
+    return fine
+
+
+LEGEND = f"""
+mean, p50, p99: single calls in C, one thread, one process, the models in turn ({ROUNDS} turns of
+{SECONDS} s, the turn with the lowest mean counts): the test rows in a shuffle, a row at its best of 5
+passes or more; scaling included (LIBSVM gets scaled rows as nodes, made beforehand). Forests and
+networks are walked in plain C over flat arrays, compiled for this machine; their answers are
+compared with the original's. batch: one thread, limn_predict with all rows; forests and networks: the faster of the
+original's call with all rows and the walk in a loop. Python call: mean of the original's own call with one row;
+an empty call checks one row and makes its label. train: all cores, wall clock (hnswlib: one);
+LIBSVM evaluates the machine of limn svm. MB: the model file, the flat arrays, the index with its
+rows. front: no other model errs less in less mean time.
+Parameters: defaults but for those of svm; xgboost with tree_method=hist, MLP on z-scores,
+hnswlib M=16 ef_construction=200, FLANN 4 kd-trees."""
+
+
+def kept(rows):
+    keys = ("name", "error", "mean", "p50", "p99", "batch", "train", "bytes", "call", "front", "why")
+    return [{key: row.__dict__[key] for key in keys if key in row.__dict__} for row in rows]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--limn", required=True, help="path of limn")
+    parser.add_argument("--front", required=True, help="path of bench_front")
+    parser.add_argument("--cache", required=True, help="folder of trained models")
+    parser.add_argument("--json", help="file for the figures")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SETS))
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore", category=ConvergenceWarning)
+    print(f"Error against the time of a single call; scikit-learn {sklearn.__version__}, xgboost"
+          f" {xgboost.__version__}")
+    fine, figures = True, {}
+    for name in options.names or SETS:
+        if not find_split(name) and not find(name):
+            print(f"\n{name} is left out: not in LIMN_DATA", flush=True)
+            continue
+        cache = Cache(options.cache, name, options.limn, options.front)
+        data = load(name)
+        write_table(cache.path("train.bin"), data[0], data[1])
+        write_table(cache.path("test.bin"), data[2], data[3])
+        if not find_split(name):
+            with open(cache.path("train.svm"), "w", encoding="ascii") as file:
+                for x, y in zip(data[0], data[1]):
+                    file.write(" ".join([str(y), *(f"{j + 1}:{v!r}" for j, v in
+                                                   enumerate(x.tolist()))]) + "\n")
+        rows = measure(cache, data)
+        print_rows(name, data, rows, mean_call(Empty().fit(data[0], data[1]).predict, data[2]))
+        fine = check_walks(name, rows) and fine
+        figures[name] = {"rows": len(data[0]), "features": data[0].shape[1], "models": kept(rows)}
+    print(LEGEND)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(figures, file, indent=1)
+    sys.exit(not fine)
+
+
+if __name__ == "__main__":
+    main()
