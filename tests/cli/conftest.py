@@ -9,12 +9,12 @@ import pytest
 
 from table import LIMN, TIMEOUT, blobs, environment, nearest
 
-# A shell starts what runs in the background with interrupts ignored, which children inherit.
+# A shell starts background jobs with interrupts ignored, and their children inherit this.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config, items):
-    """With LIMN_SAMPLE set, a sixth of the tests: the same ones every time."""
+    """With LIMN_SAMPLE set, runs a sixth of the tests, always the same ones."""
     if os.environ.get("LIMN_SAMPLE"):
         left_out = [t for t in items if zlib.crc32(t.nodeid.encode()) % 6]
         config.hook.pytest_deselected(items=left_out)
@@ -23,7 +23,7 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture
 def limn(tmp_path):
-    """Runs limn in tmp_path and checks its exit code; messages are never a crash."""
+    """Runs limn in tmp_path and checks its exit code."""
 
     def run(*args, code=0, input=None, text=True, **options):
         options.setdefault("cwd", tmp_path)
@@ -39,7 +39,7 @@ def limn(tmp_path):
 
 @pytest.fixture
 def fails(limn, tmp_path):
-    """Runs limn, expects exit code, gives the one sentence that it said."""
+    """Runs limn, checks its exit code and returns the one message it printed."""
 
     def run(code, *args, **options):
         done = limn(*args, code=code, **options)
@@ -76,7 +76,7 @@ def test_csv(tmp_path, test_table):
 
 @pytest.fixture
 def model(limn, tmp_path, train_csv):
-    """1-NN: what it answers is known without limn."""
+    """A 1-NN model: its answers are known without limn."""
     path = tmp_path / "model.limn"
     limn("train", train_csv, "-m", "knn", "-p", "k=1", "-o", path)
     return path

@@ -1,7 +1,7 @@
-"""What the tests of limn learn share: streams of rows, a running limn that is fed and stopped, kills.
+"""Shared by the tests of limn learn: streams of rows, a running limn that is fed and stopped, kills.
 
-Verdicts do not depend on time: a test that signals waits for a line of the report first, or accepts
-that the signal may come at any moment.
+Results do not depend on timing: a test that sends a signal first waits for a line of the report, or
+accepts the signal at any moment.
 """
 
 import json
@@ -19,8 +19,8 @@ SMALL = ["-m", "bforest", "-p", "trees=8", "-p", "warmup=150"]
 
 
 def stream(n, seed, names=("a", "b", "c"), late=(), d=4):
-    """n rows whose classes overlap, so that learning has something to do; each name of late joins the
-    others after its share of the rows."""
+    """n rows of overlapping classes, so that there is something to learn. The names in late appear
+    one after the other, evenly spaced over the rows."""
     source = random.Random(seed)
     rows, labels = [], []
     for i in range(n):
@@ -55,13 +55,13 @@ def info(path, **options):
 
 
 def default_signals():
-    """Signals that the caller ignores (a background shell) must reach limn all the same."""
+    """Signals that the caller ignores (as a background shell does) must still reach limn."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 
 class Running:
-    """A limn that reads rows from a pipe and prints its report to another."""
+    """A limn that reads rows from one pipe and prints its report to another."""
 
     def __init__(self, folder, *args, stdin=subprocess.PIPE):
         self.process = subprocess.Popen([LIMN, *map(str, args)], cwd=folder, stdin=stdin,
@@ -74,7 +74,7 @@ class Running:
         self.process.stdin.flush()
 
     def wait_for(self, beginning):
-        """Reads the report until a line begins so."""
+        """Reads the report until a line starts with beginning."""
         end = time.monotonic() + TIMEOUT
         while not any(line.startswith(beginning.encode()) for line in self.text.split(b"\n")[:-1]):
             left = end - time.monotonic()
@@ -104,8 +104,8 @@ class Running:
 
 
 def stop_at_random(source, folder, command, number, report_rows):
-    """Starts limn, waits for a random number of report lines, then perhaps a moment, and signals. True
-    when it was stopped by that, False when it was done before."""
+    """Starts limn, waits for a random number of report lines, perhaps a moment longer, and sends the
+    signal. True if that stopped it, False if it had already finished."""
     with open(os.path.join(folder, "stderr.txt"), "wb") as said:
         process = subprocess.Popen([LIMN, *command], cwd=folder, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=said, env=environment(),
@@ -119,7 +119,7 @@ def stop_at_random(source, folder, command, number, report_rows):
         process.stdout.read()
         code = process.wait(TIMEOUT)
         process.stdout.close()
-    # SIGINT may come before there is a handler.
+    # SIGINT may arrive before the handler is installed.
     expected = {signal.SIGKILL: (-signal.SIGKILL,), signal.SIGINT: (130, -signal.SIGINT)}[number]
     with open(os.path.join(folder, "stderr.txt"), encoding="utf-8") as said:
         assert code == 0 or code in expected, (command, code, said.read())
@@ -127,8 +127,9 @@ def stop_at_random(source, folder, command, number, report_rows):
 
 
 def kill_until(source, folder, kills, rows, checkpoint, extra=(), output=None):
-    """Learns data.csv into a copy of start.limn, stopped so many times and always resumed; what is on
-    disk is a valid model every time, and the same model in the end. Gives the number of stops."""
+    """Learns data.csv into a copy of start.limn, stopping and resuming until there were `kills`
+    stops. After each stop the file is a valid model, and the final model is always the same. Returns
+    the number of stops."""
     start, data = os.path.join(folder, "start.limn"), "data.csv"
     plain = [LIMN, "learn", "start.limn", data, "-o", "whole.limn", "--quiet", *extra]
     subprocess.run(plain, cwd=folder, check=True, timeout=TIMEOUT, env=environment())
@@ -145,7 +146,7 @@ def kill_until(source, folder, kills, rows, checkpoint, extra=(), output=None):
         while True:
             number = signal.SIGINT if source.random() < 0.25 else signal.SIGKILL
             resume = [] if first else ["--resume"]
-            # The last run of a round is left alone once the kills are done.
+            # After the last kill, the round runs to its end.
             if stopped >= kills:
                 done = subprocess.run([LIMN, *command, *resume], cwd=folder, timeout=TIMEOUT,
                                       env=environment(), capture_output=True, text=True)

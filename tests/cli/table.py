@@ -1,6 +1,6 @@
-"""What the tests of the command line share: running limn, making small seeded data sets.
+"""Shared by the tests of the command line: running limn, making small seeded data sets.
 
-The binary is $LIMN_BIN, by default build/limn. No test asserts a time; timeouts only stop a hang.
+The binary is $LIMN_BIN, by default build/limn. No test asserts a time; timeouts only catch hangs.
 """
 
 import os
@@ -22,14 +22,14 @@ def environment(**changes):
 
 
 class Table:
-    """Rows of features with a label each."""
+    """Rows of features, each with a label."""
 
     def __init__(self, rows, labels, columns=None, label="species"):
         self.rows, self.labels, self.label = rows, labels, label
         self.columns = columns or [f"f{j + 1}" for j in range(len(rows[0]))]
 
     def csv(self, path, header=True, labels=True, delimiter=",", order=None, extra=(), first=False):
-        """order: columns to write, by name; extra: names of columns of noise."""
+        """order: names of the columns to write; extra: names of additional columns of noise."""
         order = self.columns if order is None else order
         places = [self.columns.index(name) for name in order]
         lines = []
@@ -56,7 +56,7 @@ class Table:
 
 
 def blobs(n, seed, names=NAMES, columns=COLUMNS, spread=1.0):
-    """n rows around one centre a class, values with three decimals."""
+    """n rows around one centre per class, values with three decimals."""
     source = random.Random(seed)
     centres = random.Random(12345)
     middle = {name: [centres.uniform(0, 6) for _ in columns] for name in names}

@@ -1,4 +1,4 @@
-"""Data and models that are wrong: exit 3 or 4 (1 for files that cannot be read) and a sentence that
+"""Bad data and bad models: exit code 3 or 4 (1 for files that cannot be read) and a message that
 names the place."""
 
 import gzip

@@ -315,7 +315,7 @@ def test_labels_that_a_format_cannot_hold(fails, tmp_path):
 
 
 def limited(size):
-    """Files may not grow beyond size, as on a full disk."""
+    """Limits the size of files, as a full disk would."""
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
@@ -369,7 +369,7 @@ def test_an_interrupt_leaves_no_file(tmp_path):
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path):
-    """A table of 256 MB, while the process may have 128: whole it does not fit."""
+    """A 256 MB table in a process limited to 128 MB: it cannot be held in memory."""
     rows, limit = 2000000, 128 << 20
 
     def run(*args):

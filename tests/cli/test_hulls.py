@@ -1,4 +1,4 @@
-"""limn with hulls on the command line: distances, probabilities, what is unknown, what is refused."""
+"""limn with hulls on the command line: distances, probabilities, unknown rows, refusals."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ def test_answers_distances_and_probabilities_agree(limn, train_csv, test_csv, te
         distances, chances = [float(v) for v in far[1:]], [float(v) for v in p[1:]]
         assert far[0] == p[0] == label
         assert min(distances) >= 0
-        # nearest, but for digits that do not count
+        # nearest, up to rounding
         assert distances[NAMES.index(label)] <= min(distances) + 1e-6
         assert math.isclose(sum(chances), 1, abs_tol=1e-9)
         assert chances[NAMES.index(label)] == max(chances)
@@ -60,7 +60,7 @@ def test_the_nearest_centre_is_where_it_should_be(limn, tmp_path):
 
 @pytest.fixture
 def rejecting(limn, tmp_path):
-    """A model that knows three blobs, and rows of which every third is far from all."""
+    """A model of three blobs, and rows of which every third is far from all of them."""
     blobs(150, seed=21).csv(tmp_path / "t.csv")
     table = blobs(60, seed=22)
     rows = [[v + 500 for v in row] if i % 3 == 0 else row for i, row in enumerate(table.rows)]

@@ -38,7 +38,7 @@ def answers(limn, model, data="test.csv", *options):
 
 @pytest.mark.parametrize("extra", [[], ["-p", "style=paper"], ["--scale", "zscore"]])
 def test_training_and_learning_is_training_on_everything(limn, files, extra):
-    if "--scale" in extra:  # then training must see all rows to scale by the same numbers
+    if "--scale" in extra:  # then the training must see all rows to get the same scaling
         extra = []
     limn("train", "all.csv", *SMALL, *extra, "-o", "whole.limn")
     limn("train", "first.csv", *SMALL, *extra, "-o", "m.limn")
@@ -69,7 +69,7 @@ def test_the_model_is_replaced_or_written_elsewhere(limn, files):
     before = (files / "start.limn").read_bytes()
     limn("learn", "start.limn", "rest.csv", "-o", "new.limn")
     assert (files / "start.limn").read_bytes() == before
-    limn("learn", "start.limn", "rest.csv", "-o", "start.limn")  # that is what happens anyway
+    limn("learn", "start.limn", "rest.csv", "-o", "start.limn")  # the default
     assert (files / "start.limn").read_bytes() == (files / "new.limn").read_bytes() != before
     assert not list(files.glob("*.tmp*"))
 
@@ -151,7 +151,7 @@ def test_numbers_that_are_equal_are_one_class(limn, tmp_path):
 
 
 def test_the_report_is_the_error_before_learning(limn, files, table):
-    """Slowly, with one predict and one learn a row."""
+    """The slow way: one predict and one learn per row."""
     count, every = 30, 10
     rows = lines(part(table, FIRST, FIRST + count))
     labels = table.labels[FIRST:FIRST + count]
@@ -226,7 +226,7 @@ def test_info_tells_of_learning(limn, files):
 
 
 def kept_bytes(path, row):
-    """How often the row stands in the file, as numbers of 32 bits one behind the other."""
+    """How often the row occurs in the file, as consecutive 32-bit floats."""
     return path.read_bytes().count(struct.pack(f"<{len(row)}f", *row))
 
 
@@ -235,14 +235,14 @@ def test_forgotten_rows_do_not_come_back(limn, files, table):
     rows = lines(table)
     ids = random.Random(3).sample(range(ROWS), 60)
     (files / "ids.txt").write_text("".join(f"{i}\n" for i in ids))
-    for i in ids:  # their places get a label that nobody else has
+    for i in ids:  # the same rows with a label that no other row has
         rows[i] = rows[i].rsplit(",", 1)[0] + ",ghost"
     (files / "ghosts.csv").write_text("\n".join([header(table), *(rows[i] for i in ids)]) + "\n")
     limn("learn", "start.limn", "ghosts.csv")  # learned: ids 300 .. 359
     assert set(answers(limn, "start.limn", "ghosts.csv")) == {"ghost"}
     (files / "ids.txt").write_text("".join(f"{i}\n" for i in range(300, 360)))
     done = limn("learn", "start.limn", "--forget", "ids.txt")
-    # a row that is answered before it is learned need not be kept, so some may not be there
+    # a row that is answered correctly before it is learned need not be kept, so some may be missing
     assert re.match(r"forgot (60|[45]\d) of 60 rows", done.stdout)
     for step in ("forgotten", "loaded and learned", "compacted"):
         if step == "loaded and learned":

@@ -1,4 +1,4 @@
-"""limn learn that is stopped: checkpoints, interrupts, kills, and going on with --resume."""
+"""limn learn when it is stopped: checkpoints, interrupts, kills, and resuming."""
 
 import gzip
 import os
@@ -40,7 +40,7 @@ def same(files, a, b="whole.limn"):
 
 
 def learned_of(limn, files, table, count, name):
-    """The model after the first count rows of data.csv, for its answers."""
+    """The model after the first count rows of data.csv, to compare answers."""
     part(table, FIRST, FIRST + count).csv(files / "part.csv")
     limn("learn", "start.limn", "part.csv", "-o", name, "--quiet")
 
@@ -77,7 +77,7 @@ def test_without_checkpoints_nothing_is_written_before_the_end(files, table, row
 
 
 def test_rows_do_not_wait_for_others_to_be_saved(files, table, rows):
-    """A checkpoint every second, while the stream is silent."""
+    """A checkpoint is written every second even while no rows arrive."""
     run = Running(files, "learn", "m.limn", "-", "--checkpoint-every", "1s")
     run.send(header(table), *rows[:30])
     end = time.monotonic() + TIMEOUT
@@ -107,7 +107,7 @@ def highest_memory(process):
 
 @pytest.mark.skipif("LIMN_SANITIZED" in os.environ, reason="freed memory is kept for a while")
 def test_memory_is_that_of_what_is_stored(limn, tmp_path):
-    """Rows that are stored already come again and again."""
+    """Rows that are already stored arrive again and again."""
     table = stream(500, seed=3, d=40)
     table.csv(tmp_path / "first.csv")
     limn("train", "first.csv", *SMALL, "-o", "m.limn")
@@ -159,13 +159,13 @@ def test_an_interrupt_while_ids_are_awaited(files):
         assert time.monotonic() < end
     run.signal(signal.SIGINT)
     code, _, said = run.finish(close=False)
-    # The signal may come before the handler is there.
+    # The signal may arrive before the handler is installed.
     assert (code, said) in ((130, "limn: interrupted\n"), (-signal.SIGINT, ""))
     assert same(files, "m.limn", "start.limn")
 
 
 def test_an_interrupted_file_is_resumed(limn, files):
-    """Nobody reads the report, so limn stops in the middle of the file until the signal comes."""
+    """Nobody reads the report, so limn blocks in the middle of the file until the signal comes."""
     stream(20000, seed=5).csv(files / "data.csv")
     limn("learn", "start.limn", "data.csv", "-o", "whole.limn", "--quiet")
     run = Running(files, "learn", "m.limn", "data.csv", "--checkpoint-every", 100000,
@@ -205,8 +205,8 @@ def test_a_reader_of_the_report_that_goes_away(files, table, rows):
 
 
 def killed(files, *command, at):
-    """Runs limn on a file until its report says at, then kills it. The report is not read further, but
-    limn may come further than at."""
+    """Runs limn on a file until its report reaches at, then kills it. The report is not read further,
+    but limn may get further than at."""
     run = Running(files, *command, stdin=None)
     run.wait_for(f"{at},")
     run.signal(signal.SIGKILL)
@@ -243,7 +243,7 @@ def test_a_file_that_has_grown(limn, files, table, rows):
         log.write("\n".join(rows[200:]) + "\n")
     limn("learn", "m.limn", "log.csv", "--resume")
     assert proba(limn, "m.limn") == proba(limn, "whole.limn")
-    assert same(files, "m.limn")  # log.csv has become the same file as data.csv
+    assert same(files, "m.limn")  # log.csv has become identical to data.csv
 
 
 def test_another_file_is_refused(limn, fails, files, table, rows):
@@ -273,7 +273,7 @@ def test_a_file_that_was_cut_behind_its_first_bytes(limn, fails, files):
 
 
 def test_an_interrupted_output_is_resumed(limn, files):
-    """With -o, the state of what was stopped is in MODEL2."""
+    """With -o, the state of the stopped run is in MODEL2."""
     command = ["learn", "start.limn", "data.csv", "-o", "m2.limn", "--checkpoint-every", 50]
     killed(files, *command, "--report-every", 10, at=200)
     assert info(files / "m2.limn")["mark"]["rows"] >= 150
@@ -298,14 +298,15 @@ def test_other_formats_are_resumed_too(limn, files, table):
 
 
 def test_an_old_output_is_not_mixed_up(limn, files):
-    """MODEL2 has nothing to do with this: it has no mark, so MODEL is where it starts."""
+    """MODEL2 is unrelated: it has no mark, so limn starts from MODEL."""
     limn("train", "data.csv", *SMALL, "-o", "m2.limn")
     limn("learn", "start.limn", "data.csv", "-o", "m2.limn", "--resume")
     assert same(files, "m2.limn")
 
 
 def test_the_first_checkpoint_names_the_data(limn, files):
-    """A model that has learned another file before: killed early, it still knows what to resume."""
+    """A model that has learned another file before and is killed early still resumes the right
+    file."""
     limn("learn", "m.limn", "first.csv")
     limn("learn", "m.limn", "data.csv", "-o", "expected.limn")
     killed(files, "learn", "m.limn", "data.csv", "--checkpoint-every", 100000, "--report-every", 1,

@@ -1,6 +1,7 @@
-"""Manual pages, Markdown and shell completion say what the option, method and generator tables say.
+"""Manual pages, Markdown and shell completion agree with the tables of options, methods and
+generators.
 
-What they must say is taken from the help text and from limn methods --json, which other code prints.
+The expected contents come from the help text and from limn methods --json, which other code prints.
 """
 
 import glob
@@ -30,7 +31,7 @@ GENERATORS = re.findall(r"^(\w+) ", ask("synth"), re.M)[:-1]  # the last line is
 
 
 def options(verb):
-    """{name: (letter, argument)} by the help text."""
+    """{name: (letter, argument)} according to the help text."""
     found = re.findall(r"^  (?:-(\w), |    )--([\w-]+)(?: (\S+))?", ask("help", verb), re.M)
     return {name: (letter, argument) for letter, name, argument in found}
 
@@ -83,8 +84,8 @@ def pages(tmp_path_factory):
 
 
 def shown(path):
-    """The page as a reader sees it: words joined by single blanks, also those with a hyphen at the
-    end of a line."""
+    """The page as a reader sees it: words separated by single blanks, hyphenation at line ends
+    undone."""
     command = (["groff", "-man", "-Tascii", "-P-c", "-ww", "-rHY=0"] if shutil.which("groff")
                else ["mandoc", "-Tascii"])
     done = subprocess.run([*command, path], text=True, capture_output=True, timeout=TIMEOUT)
@@ -156,7 +157,7 @@ def test_roff_source_holds_no_character_that_would_be_changed(pages):
         for line in path.read_text().splitlines():
             assert line.isascii()
             assert not re.match(r"['.](?!\\\"|TH |ad l$|SH |SS |TP$|PP$|EX$|EE$)", line), line
-            # An unescaped hyphen stands inside a word of letters only.
+            # An unescaped hyphen occurs only between letters.
             if line.startswith('.\\"'):
                 continue
             bare = re.sub(r"\\-|\\\[u\w+\]", "", line)
@@ -220,7 +221,7 @@ def bash_script(tmp_path_factory):
 
 
 def split(line):
-    """The words of a line as bash's completion sees them: cut at blanks and around =."""
+    """The words of a line as bash's completion sees them: split at blanks and around =."""
     return [part for word in line.split(" ") for part in re.findall(r"=+|[^=]+", word) or [""]]
 
 
@@ -307,7 +308,7 @@ def test_bash_completes_generators_and_their_parameters(bash):
 
 @needs_bash
 def test_bash_leaves_file_names_to_the_shell_and_offers_nothing_for_numbers(bash_script, bash):
-    # Real completion knows whether the shell's own file names follow: compopt is asked instead.
+    # In real completion the shell knows whether to add file names; here compopt records it.
     spy = 'compopt() { printf "%s " "$@"; }; ' + DRIVER
     def asked(line):
         return subprocess.run(["bash", "--norc", "--noprofile", "-c", spy, "bash", str(bash_script),

@@ -1,4 +1,4 @@
-"""Models of every version that was released (tests/models) open and answer as they did then."""
+"""Models of every released version (tests/models) open and give the answers they gave then."""
 import csv
 import glob
 import json

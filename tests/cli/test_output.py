@@ -1,4 +1,5 @@
-"""Output files are whole or absent: failures, full disks, interrupts, closed pipes; the progress line."""
+"""Output files are whole or absent: failures, full disks, interrupts, closed pipes. The progress
+line."""
 
 import fcntl
 import os
@@ -16,7 +17,7 @@ import time
 import pytest
 from table import COLUMNS, LIMN, blobs, environment
 
-LIMIT = 30  # seconds after which something hangs
+LIMIT = 30  # seconds after which a run counts as hung
 
 
 def names(folder):
@@ -50,7 +51,7 @@ def test_predict_into_unwritable_places(fails, tmp_path, model, test_csv):
 
 
 def limited(size):
-    """Files may not grow beyond size, as on a full disk."""
+    """Limits the size of files, as a full disk would."""
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
@@ -115,7 +116,7 @@ def test_a_reader_that_leaves_is_no_error(tmp_path, model, command):
 
 
 def start(folder, *args):
-    """Signals that the caller ignores (a background shell) must reach limn all the same."""
+    """Signals that the caller ignores (as a background shell does) must still reach limn."""
 
     def defaults():
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -150,7 +151,7 @@ def wait_until(condition):
 
 
 def sleeps(process):
-    """Waits in a system call, as far as the kernel tells."""
+    """Whether the process waits in a system call, according to the kernel."""
     stat = pathlib.Path(f"/proc/{process.pid}/stat").read_text()
     return stat.rsplit(")", 1)[1].split()[0] == "S"
 
@@ -192,7 +193,7 @@ def test_interrupt_while_a_named_pipe_has_no_writer(tmp_path, model):
 
 
 def feed(process, text):
-    """Rows without end, until limn is gone."""
+    """Endless rows, until limn has exited."""
 
     def run():
         try:
@@ -227,7 +228,8 @@ def test_interrupt_while_rows_keep_coming(tmp_path, model, command):
 
 
 def on_terminal(folder, args, rows, columns=80):
-    """Runs limn with stderr on a terminal, sends rows for two seconds; what the terminal saw."""
+    """Runs limn with stderr on a terminal and sends rows for two seconds; returns what the terminal
+    showed."""
     control, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen([LIMN, *map(str, args)], cwd=folder, stdin=subprocess.PIPE,

@@ -74,7 +74,7 @@ def test_missing_columns_are_listed(fails, model, tmp_path, test_table):
 
 @pytest.fixture
 def bare_model(limn, tmp_path, train_table):
-    """Trained without a header, the label in front."""
+    """Trained without a header, with the label in the first column."""
     train_table.csv(tmp_path / "bare.csv", header=False, first=True)
     limn("train", "bare.csv", "--label", "first", "-m", "knn", "-p", "k=1", "-o", "bare.limn")
     return tmp_path / "bare.limn"
@@ -181,7 +181,7 @@ def test_proba_of_a_regression_is_refused(fails, limn, tmp_path):
 
 
 class Conversation:
-    """limn predict MODEL - with one line sent, one answer expected, at a time."""
+    """limn predict MODEL -, fed one line at a time, with one answer expected for each."""
 
     def __init__(self, folder, *args):
         self.process = subprocess.Popen([LIMN, "predict", *map(str, args)], cwd=folder,

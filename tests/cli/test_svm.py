@@ -1,4 +1,5 @@
-"""limn with support vector machines on the command line: svm-train's letters, text models, scores."""
+"""limn with support vector machines on the command line: svm-train's option letters, text models,
+scores."""
 
 import csv
 import io
@@ -136,7 +137,7 @@ def test_parameters_are_chosen_and_told(limn, numbers):
 
 
 def test_an_interrupt_ends_training_at_once(tmp_path):
-    """Overlapping classes without end: training would take minutes."""
+    """Endless overlapping classes: training would take minutes."""
     rows = blobs(20000, seed=3)
     noisy = [f"{(i * 7919) % 13},{','.join(str(v) for v in row)}" for i, row in
              enumerate(rows.rows)]

@@ -1,4 +1,4 @@
-"""limn synth: lists, rows in every place that was asked for, and refusals that say what to do."""
+"""limn synth: lists, rows in every output, and refusals that say what to do."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""limn train --teacher: what is refused; tests/unit/test_teach.c has what it does."""
+"""limn train --teacher: refusals; tests/unit/test_teach.c tests what it does."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""limn train: what it writes and prints; limn info and limn methods, which tell about it."""
+"""limn train: what it writes and prints; limn info and limn methods, which describe the result."""
 
 import gzip
 import json
@@ -111,7 +111,7 @@ def test_forms_of_csv(limn, tmp_path, train_table, test_table, expected, name, o
     write_forms(train_table, tmp_path)
     test_table.csv(tmp_path / "query.csv", header=False, labels=False)
     limn("train", name, *options, "-m", "knn", "-p", "k=1", "-o", "m.limn")
-    # --header no: the first line of numbers cannot be taken for names
+    # --header no: otherwise the first line of numbers could be taken for names
     assert limn("predict", "m.limn", "query.csv", "--header", "no").stdout.split() == expected
 
 

@@ -1,4 +1,4 @@
-"""Help, options and everything that is wrong before any file is read."""
+"""Help, options and every error that shows before a file is read."""
 
 import gzip
 import re
@@ -181,6 +181,6 @@ def test_every_example_in_the_help_runs(limn, tmp_path):
             command = re.sub(r"\| jq .*", "", line.strip()).replace("tail -f", "cat")
             done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=tmp_path, env=env,
                                   capture_output=True, text=True, timeout=120)
-            assert done.returncode in (0, 141), (command, done.stderr)  # 141: head has enough
+            assert done.returncode in (0, 141), (command, done.stderr)  # 141: head has read enough
             count += 1
     assert count >= 2 * len(VERBS)

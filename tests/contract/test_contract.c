@@ -1,4 +1,4 @@
-/* The contract of src/method.h, proved for every registered method, each task it can do and every
+/* The contract of src/method.h, proved for every registered method, each of its tasks and every
  * degenerate shape of data. A new method is tested here without a change to this file. */
 #include "heap_calls.h"
 #include "model/model.h"
@@ -37,8 +37,8 @@ static bool can(const lm_method *method, limn_task task) {
     return lm_method_capabilities(method) & lm_task_capability(task);
 }
 
-/* Probabilities that a method gives on request only are requested; one that stops asking when the
- * class is as good as certain (and so may answer otherwise than its probabilities) asks on. */
+/* Requests probabilities that a method gives only on request, and switches off stopping early
+ * (which may answer with another class than the most probable one). */
 static const char *usual_param(const lm_method *method) {
     for (size_t i = 0; i < method->info.param_count; i++) {
         if (strcmp(method->info.params[i].key, "probability") == 0)
@@ -78,7 +78,7 @@ static limn_model *train(limn_context *ctx, const lm_method *method, const limn_
     return model;
 }
 
-/* step: rows a call. */
+/* step: rows per call. */
 static void ask(limn_context *ctx, const limn_model *model, const float *x, size_t step,
                 int threads, answers *out) {
     const lm_method *method = model->method;
@@ -137,7 +137,7 @@ static void end(one_case *c) {
 
 typedef void (*case_check)(one_case *c, const lm_method *method);
 
-/* The cases of the method that is being tested, made once: checks change none of them. */
+/* The cases of the method under test, made once: no check changes them. */
 static struct {
     const lm_method *method;
     one_case *list[LM_COUNT(tasks) * SHAPE_COUNT * LM_COUNT(scales)];
@@ -151,7 +151,7 @@ static void forget_cases(void) {
     cases.method = NULL;
 }
 
-/* Every scaling of every shape; where LIMN_SAMPLE is set, one scaling of each. */
+/* Every scaling of every shape; with LIMN_SAMPLE set, one scaling of each. */
 static void make_cases(const lm_method *method) {
     bool sample = every(2) > 1;
     forget_cases();
@@ -438,8 +438,8 @@ static void test_a_file_cut_or_changed_anywhere_is_refused(void **state) {
     }
 }
 
-/* Random damage below valid checksums must give an error or a model that answers without harm
- * (the sanitizers watch). */
+/* Random damage with valid checksums must give an error or a model that answers without harm
+ * (the sanitizers check). */
 static void test_a_hostile_file_with_valid_checksums_does_no_harm(void **state) {
     const lm_method *method = *state;
     size_t loads = 0;
@@ -482,7 +482,7 @@ static void test_a_hostile_file_with_valid_checksums_does_no_harm(void **state) 
     end(c);
 }
 
-/* A choice may be meant for one of the method's tasks only. */
+/* A choice may be valid for only one of the method's tasks. */
 static bool trains_for_some_task(limn_context *ctx, const lm_method *method, const char *param) {
     bool trained = false;
     for (size_t t = 0; t < LM_COUNT(tasks); t++) {
@@ -569,8 +569,7 @@ static void test_capabilities_tell_what_the_table_holds(void **state) {
     }
 }
 
-/* A method that adds to the sum of a batch what its rows add alone; and what one row touches is no
- * more than the model can hold. */
+/* What a batch touches is the sum of what its rows touch alone. */
 static void check_touched(one_case *c, const lm_method *method) {
     if (!method->touched)
         return;
@@ -596,7 +595,7 @@ static void test_what_rows_touch_adds_up(void **state) {
     for_each_case(*state, check_touched);
 }
 
-/* Describing a model counts the bytes of its file without making them. */
+/* Describing a model counts the bytes of its file without writing them. */
 static void check_measured(one_case *c, const lm_method *method) {
     unsigned char *bytes;
     size_t size, measured;
@@ -607,7 +606,7 @@ static void check_measured(one_case *c, const lm_method *method) {
     size_t before = count.bytes, columns = c->model->schema.features;
     assert_int_equal(lm_model_measure(ctx, c->model, &measured), LIMN_OK);
     assert_int_equal(measured, size);
-    assert_true(count.bytes - before < 8192 + 32 * columns); /* nothing of the rows */
+    assert_true(count.bytes - before < 8192 + 32 * columns); /* no memory for the rows */
     lm_free(&c->ctx->mem, bytes);
     limn_context_free(ctx);
     assert_int_equal(count.live, 0);

@@ -1,6 +1,6 @@
 /* The contract of learning and forgetting in src/method.h, proved for every registered method:
  * those that can, in each task, scaling and degenerate shape of data; the others refuse with a
- * sentence. A new method is tested here without a change to this file. */
+ * message. A new method is tested here without a change to this file. */
 #include "model/model.h"
 #include "support.h"
 
@@ -147,7 +147,7 @@ static void check_whole(limn_context *ctx, const lm_method *method, const limn_d
                         size_t first, limn_scale scale) {
     double said[ROWS], expected[ROWS];
     if (scale != LIMN_SCALE_NONE)
-        return; /* scaling is that of the rows that were trained on */
+        return; /* the scaling stays that of the training rows */
     limn_model *all = train(ctx, method, data, data->n, scale);
     limn_model *some = train(ctx, method, data, first, scale);
     learn(ctx, some, data, first, data->n - first);

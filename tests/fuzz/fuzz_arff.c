@@ -1,6 +1,6 @@
-/* fuzz_arff.c: the ARFF reader on hostile bytes. The first byte chooses the label, the task and the
- * model that attributes are matched to, the second the size of the pieces and the other options;
- * the rest is the file. */
+/* fuzz_arff.c: the ARFF reader on hostile bytes. The first byte chooses the label, the task and
+ * the model to match attributes to, the second the size of the pieces and the other options; the
+ * rest is the file. */
 #include "fuzz_data.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

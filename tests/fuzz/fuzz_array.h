@@ -1,5 +1,5 @@
-/* fuzz_array.h: what the fuzz targets of NPY and IDX share. The first byte chooses the options and
- * whether a model is matched, the second the size of the pieces; the rest is the file. */
+/* fuzz_array.h: shared by the fuzz targets of NPY and IDX. The first byte chooses the options
+ * and whether to match a model, the second the size of the pieces; the rest is the file. */
 #ifndef LIMN_TESTS_FUZZ_ARRAY_H
 #define LIMN_TESTS_FUZZ_ARRAY_H
 

@@ -1,5 +1,5 @@
-/* fuzz_csv.c: the table reader on hostile bytes. The first byte chooses the options and the model
- * that columns are matched to, the second the size of the pieces; the rest is the file. */
+/* fuzz_csv.c: the table reader on hostile bytes. The first byte chooses the options and the
+ * model to match columns to, the second the size of the pieces; the rest is the file. */
 #include "fuzz_data.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
-/* fuzz_data.h: what the fuzz targets of the readers share: read hostile bytes as a whole, in small
- * pieces and as a stream, and stop when the three disagree or give what they must never give. */
+/* fuzz_data.h: shared by the fuzz targets of the readers: read hostile bytes as a whole, in
+ * small pieces and as a stream, and stop when the three disagree or break a promise. */
 #ifndef LIMN_TESTS_FUZZ_DATA_H
 #define LIMN_TESTS_FUZZ_DATA_H
 
@@ -92,14 +92,14 @@ static inline void check_stream(limn_context *ctx, const void *bytes, size_t siz
         }
         seen += rows.n;
     }
-    /* Without a model a stream cannot know what is told by the whole file: the features of LIBSVM,
-     * categories, medians. */
+    /* Without a model, a stream cannot know what only the whole file shows: the features of
+     * LIBSVM, categories, medians. */
     if (whole && match)
         REQUIRE(status == LIMN_OK && seen == whole->n);
     limn_reader_free(reader);
 }
 
-/* Skipping the labels changes no feature, and refuses nothing that was accepted with them. */
+/* Skipping the labels changes no feature and refuses nothing that was accepted with labels. */
 static inline void check_skipping(limn_context *ctx, const void *bytes, size_t size,
                                   limn_read_options options, const lm_schema *match,
                                   const limn_data *whole) {

@@ -1,5 +1,5 @@
-/* fuzz_libsvm.c: the sparse reader, and the telling of formats, on hostile bytes. The first byte
- * chooses the options and whether a model is matched, the second the size of the pieces. */
+/* fuzz_libsvm.c: the sparse reader and the detection of formats on hostile bytes. The first byte
+ * chooses the options and whether to match a model, the second the size of the pieces. */
 #include "fuzz_data.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,6 @@
 /* fuzz_model.c: the model loader on hostile bytes: as they are, and with their checksums made
- * valid, so that the fuzzer reaches what lies behind them. A model that loads must also answer, and
- * learn and forget if its method can, and then answer and save what it has become. */
+ * valid, so that the fuzzer gets past them. A model that loads must also answer, and learn and
+ * forget if its method can, and then answer again and be saved. */
 #include "model/model.h"
 #include "reseal.h"
 
@@ -35,8 +35,8 @@ static void answer(limn_context *ctx, const limn_model *model) {
     free(proba);
 }
 
-/* A few rows, some of a class that is new, one of which is forgotten again, and one of the file's.
- */
+/* Learns a few rows, some of a new class, then forgets one of these and one that was in the
+ * file. */
 static void learn(limn_context *ctx, limn_model *model) {
     enum { ROWS = 7 };
     size_t d = model->schema.features, size;

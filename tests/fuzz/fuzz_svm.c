@@ -1,5 +1,5 @@
-/* fuzz_svm.c: LIBSVM's text models as hostile bytes. A model that parses must be sound, and can be
- * written. */
+/* fuzz_svm.c: LIBSVM's text models as hostile bytes. A model that parses must be sound, and it
+ * must be possible to write it. */
 #include "fuzz_data.h"
 #include "svm/svm.h"
 

@@ -1,4 +1,4 @@
-/* replay.c: a main that hands files to a fuzz target, where libFuzzer is not linked. */
+/* replay.c: a main that passes files to a fuzz target when libFuzzer is not linked. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

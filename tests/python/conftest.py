@@ -20,7 +20,7 @@ def limn():
 
 @pytest.fixture(scope="session")
 def shared_data():
-    """The folder of the optional real data sets; the test is skipped where there is none."""
+    """The folder of the optional real data sets; without it the test is skipped."""
     path = os.environ.get("LIMN_DATA", os.path.join(ROOT, "..", "shared", "data"))
     if not os.path.isdir(path):
         pytest.skip("no optional data sets (LIMN_DATA)")

@@ -1,5 +1,4 @@
-"""ARFF files that the test writes itself: limn reads the same numbers, values and labels as
-scipy.io.arff."""
+"""ARFF files written by the test: limn reads the same numbers, values and labels as scipy.io.arff."""
 import csv
 
 import numpy as np
@@ -28,7 +27,7 @@ def write(path, rows, seed, missing=0.0):
             cells = [f"{row[0]:.17g}", f"{row[1]:.4e}", f"{row[2]:.7f}",
                      str(random.integers(-1000, 1000)), random.choice(COLORS)]
             cells = ["?" if random.random() < missing else c for c in cells]
-            # scipy learns the quotes from the first row and wants no blank in front of them
+            # scipy takes the quotes from the first row and allows no blank before them
             color = cells[4] if cells[4] == "?" else f"'{cells[4]}'"
             file.write((", " if i % 2 else ",").join(cells[:4]) +
                        f",{color},'{CLASSES[i % 3]}'\n")
@@ -37,7 +36,7 @@ def write(path, rows, seed, missing=0.0):
 
 
 def read_both(limn, folder, path, *options):
-    """scipy's columns, and limn's by their names, labels as text."""
+    """scipy's columns, and limn's by name, labels as text."""
     theirs, _ = arff.loadarff(str(path))
     out = folder / "out.csv"
     limn("convert", path, out, *options)

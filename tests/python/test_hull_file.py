@@ -1,4 +1,4 @@
-"""A second reader of the model files of the hulls, written from docs/format.md, gives the same distances,
+"""A second reader of the hulls' model files, written from docs/format.md, gives the same distances,
 probabilities and labels as limn."""
 import csv
 import struct
@@ -44,7 +44,7 @@ class Model:
         self.neighbors = int(self.params["neighbors"])
 
     def array(self, part, kind):
-        """Sections without items are absent."""
+        """Empty sections are absent."""
         return np.frombuffer(self.sections.get(f"{self.method}.{part}", b""), kind)
 
     def packed(self, part, width, first=0, end=None):
@@ -66,7 +66,7 @@ class Model:
         return np.tanh(gamma * dots + float(self.params["coef0"])) if not self.linear else dots
 
     def places(self, part, c):
-        """The places of class c: of its directions, or of its samples without the padding."""
+        """The positions of class c: of its directions, or of its samples without the padding."""
         start = self.array(part, "<u4").astype(int)
         end = 16 * start[c + 1] if part == "start" else 16 * start[c] + self.array("counts", "<u8")[c]
         return slice(int(16 * start[c]), int(end))
@@ -92,7 +92,7 @@ def linear(m, x, c):
 
 
 def check_floats(m, x, c, mean, basis, d2):
-    """What the distances do not need: for speed."""
+    """Checks the sections that only make queries faster."""
     origin, places = m.array("origin", "<f4"), m.places("start", c)
     assert np.allclose(m.packed("near_means", m.d)[c], mean - origin, atol=1e-5)
     assert np.allclose(m.array("offsets", "<f8")[places], basis @ (mean - origin), atol=1e-5)
@@ -123,7 +123,7 @@ def curved(m, x, c):
 
 
 def convex(m, x, c):
-    """Least squares without negative weights; a heavy row makes them add up to 1."""
+    """Least squares with non-negative weights; a row with a large factor makes them add up to 1."""
     places = m.places("first", c)
     samples, heavy = m.packed("samples", m.d)[places], 1e4
     shift = m.array("shifts", "<f4").reshape(-1, m.d)[c]
@@ -152,7 +152,7 @@ def local(m, x, c):
             continue
         s2, vectors = np.linalg.eigh(centred)
         s, vectors = np.sqrt(np.maximum(s2[::-1], 0)), vectors[:, ::-1]
-        cut = 1e-6 if m.linear else 0.03  # of dim=auto
+        cut = 1e-6 if m.linear else 0.03  # the cut of dim=auto
         floor = max(cut * s[0], 1e-8 * np.sqrt(n * np.diag(gram).max()))
         p = min((s > floor).sum(), n - 1, m.about["dim"])
         t = vectors[:, :p].T @ b / s[:p]
@@ -164,7 +164,8 @@ def local(m, x, c):
 
 @pytest.fixture(scope="module")
 def data(limn, tmp_path_factory):
-    """Twelve classes of 160 features, so that there is a head: a training file and the rows to ask."""
+    """Twelve classes of 160 features, enough for the model to have a head: a training file and
+    queries."""
     folder = tmp_path_factory.mktemp("hulls")
     make = ["synth", "mixture", "-q", "-p", "classes=12", "-p", "dims=160", "-p", "clusters=3", "-p",
             "spread=0.3"]

@@ -109,7 +109,7 @@ def test_letter_and_pendigits(limn, tmp_path, shared_data, name):
     expected, expected_rows = slow.kneighbors(q.astype(np.float64))
     rows, distances = parse_search(limn("search", tmp_path / "m.limn", asked, "-k", k), len(q), k)
     check_neighbors(rows, distances, expected, expected_rows, 1e-9)
-    # Labels agree but where a tie at the k-th distance leaves the choice open.
+    # Labels agree except where a tie at the k-th distance leaves the choice open.
     predicted = np.array(limn("predict", tmp_path / "m.limn", asked).split(), int)
     next_distance = slow.kneighbors(q, k + 1)[0][:, k]
     open_choice = np.abs(next_distance - expected[:, k - 1]) < 1e-9

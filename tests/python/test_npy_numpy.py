@@ -27,7 +27,7 @@ def values(limn, tmp_path):
 
 @pytest.fixture
 def refusal(tmp_path):
-    """The sentence with which limn refuses a file as bad data."""
+    """The message with which limn refuses a file as bad data."""
 
     def read(path, *options):
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -42,7 +42,7 @@ def refusal(tmp_path):
 
 
 def sample(dtype, shape, seed=1):
-    """Values over the range of the type, those at its ends among them."""
+    """Values over the range of the type, including both ends."""
     rng = np.random.default_rng(seed)
     count = int(np.prod(shape))
     dtype = np.dtype(dtype)
@@ -157,7 +157,7 @@ def test_idx(values, tmp_path, code, kind, shape):
 @pytest.mark.parametrize("array,words", [
     (np.array([[1, "a"], [2, "b"]], dtype=object), "Python objects"),
     (np.zeros(3, dtype=[("a", "f4"), ("b", "i4")]), "structured"),
-    (np.zeros(3, dtype=("f4", (2,))), "ends after"),  # numpy makes two dimensions of it: cut below
+    (np.zeros(3, dtype=("f4", (2,))), "ends after"),  # numpy makes it two-dimensional: cut below
     (np.zeros((3, 2), dtype="c16"), "complex"),
     (np.zeros((3, 2), dtype="M8[s]"), "dates or times"),
     (np.zeros((3, 2), dtype="m8[ns]"), "dates or times"),

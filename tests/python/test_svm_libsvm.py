@@ -1,4 +1,5 @@
-"""svm answers as LIBSVM's own programs do: to text models of svm-train, and trained by limn."""
+"""svm answers as LIBSVM's own programs do, both with text models of svm-train and with models trained
+by limn."""
 import csv
 import gzip
 import io
@@ -56,7 +57,7 @@ def accuracy_said(said):
 
 
 def read_model(path):
-    """A text model as numbers: its head, coefficients (rows x vectors) and vectors."""
+    """A text model as numbers: its header, coefficients (rows x vectors) and vectors."""
     head, body = open(path, encoding="ascii").read().split("\nSV\n")
     head = dict(line.split(" ", 1) for line in head.splitlines())
     rows = int(head["nr_class"]) - 1
@@ -72,7 +73,7 @@ def read_model(path):
 
 
 def decision_values(path, x):
-    """f of each pair for each row, and sum |coef| K + |rho| of it, straight from the definition."""
+    """f of each pair for each row, and its sum |coef| K + |rho|, straight from the definition."""
     head, coef, vectors = read_model(path)
     wide = np.zeros((len(vectors), x.shape[1]))
     wide[:, :vectors.shape[1]] = vectors
@@ -94,7 +95,7 @@ def decision_values(path, x):
 
 
 def clear_rows(model, x):
-    """Rows of which every f is further from 0 than limn may be wrong."""
+    """Rows for which every f is further from 0 than limn's error bound."""
     f, size = decision_values(model, x)
     return (np.abs(f) > BOUND * size).all(axis=1)
 
@@ -102,7 +103,7 @@ def clear_rows(model, x):
 # ---- data ----
 
 def classes(seed, n, d, labels, apart=1.5):
-    """Overlapping classes in random order; an eighth of the values is 0."""
+    """Overlapping classes in random order; an eighth of the values are 0."""
     rng = np.random.default_rng(seed)
     centres = apart * np.random.default_rng(99).standard_normal((len(labels), d))
     y = rng.integers(0, len(labels), n)
@@ -122,7 +123,7 @@ def files(tmp_path, train, test):
 
 
 def check_labels(limn, tmp_path, model, test, x):
-    """The answers of svm-predict on every clear row; returns how many rows are not."""
+    """The answers of svm-predict on every clear row; returns how many rows are unclear."""
     expected, said = svm_predict(test, model, tmp_path)
     own, clear = limn("predict", model, test).split(), clear_rows(model, x)
     assert len(own) == len(expected)
@@ -160,7 +161,7 @@ def test_probabilities_of_text_models(limn, tmp_path, kind, kernel, labels):
     records = list(csv.reader(io.StringIO(limn("predict", "--proba", model, paths[1]))))
     assert records[0] == ["label"] + [f"p_{label}" for label in order]
     own = np.array([record[1:] for record in records[1:]], float)
-    # 1e-4, but for flat machines, whose sigmoids are so steep that the last bits of f show.
+    # 1e-4, except for flat machines, whose sigmoids are so steep that the last bits of f show.
     steep = np.abs(np.array(read_model(model)[0]["probA"].split(), float))
     steep = (1e-6 * decision_values(model, test[0])[1] * steep).max(axis=1)
     bound = 1e-4 + np.where((steep > 1e-4) & (kernel != "rbf"), steep, 0)

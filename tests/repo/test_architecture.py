@@ -1,4 +1,4 @@
-"""docs/architecture.md and CONTRIBUTING.md speak of what is there: files, functions, folders."""
+"""docs/architecture.md and CONTRIBUTING.md name only files, functions and folders that exist."""
 import os
 import re
 
@@ -55,7 +55,7 @@ def test_every_folder_has_its_line():
         assert re.search(rf"^src/{folder}/", text_of("CONTRIBUTING.md"), re.M), folder
 
 
-# The shell's option letters of svm-train belong to that method alone.
+# Only the command line may name svm, for svm-train's option letters.
 NAMED = re.compile(r'"(knn|lda|svm|vpc|nah|nhd|nch|nsc|nrh|bforest|borders|student|ptree|agf|kde)"')
 
 

@@ -1,4 +1,4 @@
-"""Every shell example in README and docs is run, in the order of the page, in a folder of its own."""
+"""Every shell example in README and docs is run, in page order, in a folder of its own."""
 import glob
 import os
 import re
@@ -16,8 +16,8 @@ PAGES = ["README.md", *sorted(os.path.relpath(p, ROOT)
 
 
 def blocks(page):
-    """The blocks marked ```sh, each with the ```output block directly behind it, if there is one;
-    what else is shown (```text, ```c) is not a command."""
+    """The blocks marked ```sh, each with the ```output block directly after it, if there is one;
+    other blocks (```text, ```c) are not commands."""
     with open(os.path.join(ROOT, page), encoding="utf-8") as file:
         return re.findall(r"^```sh\n(.*?)^```\n(?:```output\n(.*?)^```$)?", file.read(), re.M | re.S)
 
@@ -35,7 +35,7 @@ def test_examples_of_the_page_run(page, tmp_path):
                               stderr=subprocess.STDOUT)
         assert done.returncode in (0, 141), f"{block}\n{done.stdout}"
         printed = iter(done.stdout.splitlines())
-        for line in shown.splitlines():  # in this order, other lines may stand between
+        for line in shown.splitlines():  # in this order; other lines may come between
             assert line in printed, f"{block}\n{done.stdout}\nlacks: {line}"
 
 

@@ -1,5 +1,4 @@
-"""The sources are as clang-format leaves them, and no file and no function has grown beyond
-reading."""
+"""The sources are formatted with clang-format, and no file or function is too long."""
 import os
 import re
 import shutil
@@ -36,8 +35,7 @@ def test_files_stay_within_750_lines():
 
 
 def blank_asides(text):
-    """Comments, contents of literals and preprocessor lines removed; every line stays in its
-    place."""
+    """Removes comments, contents of literals and preprocessor lines; line numbers stay the same."""
     def blank(match):
         found = match.group()
         return (found[0] * 2 if found[0] in "\"'" else "") + "\n" * found.count("\n")
@@ -48,8 +46,8 @@ def blank_asides(text):
 
 def functions(text):
     """(line, name, length) of each function, counted from the line that ends with { to the } at
-    column 0. Reads what clang-format writes: a head begins at column 0 and may go on in further
-    lines; with a parameter list in front of its { it is a function, else a type or a table."""
+    column 0. Relies on clang-format: a head begins at column 0 and may continue on further lines; if
+    a parameter list precedes its { it is a function, otherwise a type or a table."""
     head, opened = [], None
     for number, line in enumerate(blank_asides(text).splitlines(), 1):
         line = line.rstrip()

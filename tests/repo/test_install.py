@@ -1,4 +1,5 @@
-"""What is installed is complete: the examples compile and run against it, by pkg-config alone."""
+"""The installed package is complete: the examples compile and run against it, using only
+pkg-config."""
 import glob
 import os
 import subprocess

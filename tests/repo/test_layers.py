@@ -1,10 +1,10 @@
-"""The arrows of the tree point one way: every #include is checked against the layers."""
+"""Dependencies between folders go one way: every #include is checked against the layers."""
 import os
 import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-# layer -> what it includes besides itself: no arrow that is not used stands here
+# layer -> the layers it includes besides itself; dependencies that are not used are not listed
 MAY = {
     "base": set(),
     "num": {"base"},
@@ -23,7 +23,7 @@ MAY = {
 
 
 def layer_of(path):
-    """The layer of a path below src/."""
+    """The layer of a path under src/."""
     first = path.split("/")[0]
     return {"method.h": "contract", "registry.c": "registry", "api.c": "api"}.get(first, first)
 

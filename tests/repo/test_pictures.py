@@ -1,7 +1,7 @@
 """The pictures of docs/ are what their scripts draw with the built program.
 
-Distances may differ in their last bits between machines, so lines may be cut into other pieces. The
-elements and everything about them must be equal, and the lines must lie on each other."""
+Distances may differ in their last bits between machines, so lines may be cut into different pieces.
+The elements and their attributes must be equal, and the lines must coincide."""
 import os
 import re
 import subprocess
@@ -42,7 +42,7 @@ def distance(point, start, end):
 
 
 def farthest(line, other):
-    """Of the points of one closed line from another one."""
+    """Distance of the points of one closed line from another."""
     sides = list(zip(other, other[1:] + other[:1]))
     return max(min(distance(point, *side) for side in sides) for point in line)
 
@@ -66,7 +66,7 @@ def test_the_picture_of_the_hulls_is_what_limn_says(drawn):
 
 
 def test_another_picture_is_not_taken_for_it(drawn):
-    """A line that lies a pixel off is seen."""
+    """A line that is off by a pixel is noticed."""
     kept = list(xml.etree.ElementTree.parse(KEPT).iter())
     moved = list(xml.etree.ElementTree.parse(drawn).iter())
     line = next(e for e in moved if e.get("class") == "body")

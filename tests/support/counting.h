@@ -14,12 +14,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Several threads may ask at once. */
+/* Several threads may allocate at once. */
 typedef struct counting {
     atomic_long live;     /* blocks not released yet */
     atomic_uint fail_at;  /* requests until one fails; 0: none does */
     atomic_uint requests; /* so far */
-    atomic_size_t bytes;  /* that these asked for */
+    atomic_size_t bytes;  /* requested in all */
 } counting;
 
 static inline int counting_refuses(counting *count) {

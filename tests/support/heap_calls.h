@@ -1,5 +1,6 @@
-/* heap_calls.h: counts every call of malloc and friends, also from the library itself. For one file
- * of a program that is linked with -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc. */
+/* heap_calls.h: counts every call of malloc, calloc and realloc, including those from the
+ * library itself. For one file of a program that is linked with
+ * -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc. */
 #ifndef LIMN_TESTS_HEAP_CALLS_H
 #define LIMN_TESTS_HEAP_CALLS_H
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For metric=caller: the largest difference. */
+/* For metric=caller: the largest absolute difference. */
 static double largest_difference(void *user, const float *a, const float *b, size_t n) {
     double largest = 0;
     (void)user;

@@ -1,5 +1,4 @@
-/* support.h: what several test programs share: contexts and data of every shape.
- */
+/* support.h: shared by several test programs: contexts and data of every shape. */
 #ifndef LIMN_TESTS_SUPPORT_H
 #define LIMN_TESTS_SUPPORT_H
 
@@ -26,7 +25,7 @@ typedef enum shape {
 } shape;
 
 const char *shape_name(shape s);
-/* NULL when ctx could not take the memory (for tests with failing allocations). */
+/* NULL when ctx could not allocate (for tests with failing allocations). */
 limn_data *make_data(limn_context *ctx, limn_task task, shape s, size_t n, uint64_t seed);
 /* n x d queries: half are rows of data, half are near them. Free with free(). */
 float *make_queries(const limn_data *data, size_t n, uint64_t seed);
@@ -39,7 +38,7 @@ typedef struct param_list {
     char text[PARAMS_TEXT];
 } param_list;
 
-/* text NULL: none. Stops the test program where there are too many. */
+/* text NULL: none. Stops the test program if there are too many. */
 void add_params(param_list *p, const char *text);
 
 #endif

@@ -16,7 +16,7 @@ static inline void put(bytes *b, const void *data, size_t size) {
     b->size += size;
 }
 
-/* The low bytes of bits in the order asked for. */
+/* The low bytes of bits in the given byte order. */
 static inline void put_bits(bytes *b, uint64_t bits, size_t size, bool big) {
     for (size_t i = 0; i < size; i++) {
         unsigned char byte = (unsigned char)(bits >> 8 * (big ? size - 1 - i : i));

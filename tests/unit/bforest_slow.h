@@ -1,7 +1,7 @@
-/* bforest_slow.h: the boundary forest by its definition in plain loops, for test_bforest.c: lists
- * of children, points found by looking at all of them, every distance computed anew.
+/* bforest_slow.h: the boundary forest by its definition in plain loops, for test_bforest.c:
+ * lists of children, points found by looking at all of them, every distance computed anew.
  *
- * What is random is drawn as the library draws it (which hash decides what is part of the
+ * Random choices are drawn as the library draws them (the hash for each choice is part of the
  * definition); everything else is decided here. */
 #ifndef LIMN_TESTS_BFOREST_SLOW_H
 #define LIMN_TESTS_BFOREST_SLOW_H
@@ -17,7 +17,7 @@ typedef struct slow_point {
     int32_t label;
     double value;
     uint64_t id;
-    bool live; /* else it was forgotten or dropped */
+    bool live; /* otherwise it was forgotten or dropped */
 } slow_point;
 
 typedef struct slow_node {
@@ -53,7 +53,7 @@ static bool slow_samples(const slow_forest *f, uint64_t tree, uint64_t epoch, ui
 
 /* ---- distances ---- */
 
-/* Squared for l2; to 22 significant bits. */
+/* Squared for l2; rounded to 22 significant bits. */
 static double slow_distance(const slow_forest *f, const float *a, const float *b) {
     double sum = 0;
     int exponent;
@@ -135,7 +135,7 @@ static void slow_empty(slow_tree *t) {
 typedef struct slow_answer {
     int voters;
     bool exact;
-    double votes[16], sum, values; /* values: their sum by weight */
+    double votes[16], sum, values; /* for values: their weighted sum */
 } slow_answer;
 
 static void slow_vote(const slow_forest *f, slow_answer *a, int point, double distance) {
@@ -216,7 +216,7 @@ static bool slow_right(const slow_forest *f, const float *x, int32_t label, doub
 
 /* ---- building ---- */
 
-/* The live points, the oldest first. */
+/* The live points, oldest first. */
 static size_t slow_living(const slow_forest *f, size_t *list) {
     size_t count = 0;
     for (int i = 0; i < f->points; i++) {
@@ -243,7 +243,7 @@ static void slow_build(slow_forest *f, size_t tree, bool warmup) {
         if ((!warmup || i != tree % n) &&
             slow_samples(f, tree, warmup ? 0 : t->epoch, f->point[all[i]].id))
             order[count++] = all[i];
-    if (!count && n) { /* none: the one that is nearest to being sampled */
+    if (!count && n) { /* none: the one that comes closest to being sampled */
         order[count++] = all[0];
         for (size_t i = 1; i < n; i++)
             if (slow_draw(f, BF_SAMPLE, tree, t->epoch, f->point[all[i]].id) <

@@ -1,4 +1,4 @@
-/* bforest_world.h: rows of many kinds, and forests of them, for the tests of bforest. */
+/* bforest_world.h: rows of many kinds, and forests trained on them, for the tests of bforest. */
 #ifndef LIMN_TESTS_BFOREST_WORLD_H
 #define LIMN_TESTS_BFOREST_WORLD_H
 
@@ -36,8 +36,8 @@ typedef struct rows {
 
 typedef enum kind { GRID, NORMAL, NOISE } kind;
 
-/* GRID: whole numbers, many equal rows and distances, labels that sometimes change. NOISE: the
- * same with labels that mean nothing. */
+/* GRID: whole numbers, many equal rows and distances, some labels changed at random. NOISE: the
+ * same with random labels. */
 static inline rows draw_rows(limn_task task, kind of, size_t n, size_t d, size_t classes,
                              uint64_t side, uint64_t seed) {
     rows r = {.task = task, .n = n, .d = d, .classes = task == LIMN_CLASSIFY ? classes : 0};
@@ -116,7 +116,7 @@ static inline void learn(limn_context *ctx, bf_model *m, const rows *r, size_t f
     assert_int_equal(learned, n);
 }
 
-/* All that is left of the model in a file. */
+/* The model as the bytes of its file. */
 static inline unsigned char *bytes_of(limn_context *ctx, const bf_model *m, size_t *size) {
     lm_writer *writer = NULL;
     unsigned char *bytes = NULL;
@@ -151,7 +151,7 @@ static inline limn_status try_load(limn_context *ctx, const unsigned char *bytes
     return status;
 }
 
-/* The model from its file; free file behind it. */
+/* The model from its file; free file after it. */
 static inline bf_model *reload(limn_context *ctx, const bf_model *m, const rows *r,
                                const char *text, lm_file **file) {
     size_t size;

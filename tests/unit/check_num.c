@@ -1,5 +1,5 @@
-/* check_num.c: the list of the checks of src/num against slow, plain references, their run on every
- * instruction set, and the choice of that set.
+/* check_num.c: the list of the checks of src/num against slow, plain references, the code that
+ * runs them on every instruction set, and the test of choosing that set.
  *
  * Compiled with -DCHECK_NUM_MAIN it is a program of its own, with check_num_pack.c and
  * check_num_values.c. */

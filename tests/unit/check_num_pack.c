@@ -16,7 +16,7 @@ static double reference(lm_metric metric, const float *x, const float *b, size_t
         size += metric == LM_DOT ? fabs(product) : 0;
     }
     *allowed = metric == LM_DOT ? (double)d * EPS * size : (double)(d + 2) * EPS * sum;
-    *allowed += (double)d * 1e-16 * (size + fabs(sum)); /* of this sum itself */
+    *allowed += (double)d * 1e-16 * (size + fabs(sum)); /* rounding of this sum itself */
     return sum;
 }
 
@@ -54,7 +54,7 @@ static void compare_query(const set *s, lm_metric metric, const float *x, float 
     }
 }
 
-/* Block results, and those of a part of the panels, must have the bits of the single query. */
+/* Results in blocks, and of some of the panels, must equal the single query bit for bit. */
 static void compare_block(const set *s, lm_metric metric, const float *x, size_t m) {
     size_t panels = s->pack.panels, first = panels / 3, count = panels - first;
     size_t x_stride = s->d + m % 2, out_stride = count * LM_PANEL + m % 3;

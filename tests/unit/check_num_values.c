@@ -1,7 +1,7 @@
-/* check_num_values.c: what src/num does to a list of values against plain references in double:
+/* check_num_values.c: what src/num does to a list of values, against plain references in double:
  * reductions, exponentials, kernels.
  *
- * CHECK_LONG=1 in the environment makes the checks of exp and tanh go through every float. */
+ * With CHECK_LONG=1 in the environment the checks of exp and tanh go through every float. */
 #include "check_num_world.h"
 #include "num/kernel.h"
 
@@ -21,7 +21,7 @@ static uint32_t bits_of(float value) {
     return bits;
 }
 
-/* Between two floats that are tried: 1 in a long run, more where a sample will do. */
+/* The step between the floats that are tried: 1 in a long run, more for a sample. */
 static uint32_t usual_step(uint32_t step) {
     const char *text = getenv("CHECK_LONG");
     if (text && !strcmp(text, "1"))

@@ -1,4 +1,4 @@
-/* check_num_world.h: what the files of checks of src/num share, and the checks themselves. */
+/* check_num_world.h: shared by the files that check src/num, and the list of checks. */
 #ifndef LIMN_TESTS_CHECK_NUM_WORLD_H
 #define LIMN_TESTS_CHECK_NUM_WORLD_H
 
@@ -10,7 +10,7 @@
 #define EPS 0x1p-24 /* half an ulp of 1 */
 #define GUARD 12345.5f
 
-/* Of the check that runs: each begins with 0 and returns it. */
+/* Failures of the running check: each check starts at 0 and returns it. */
 static int failures;
 
 #define EXPECT(condition, ...)                                                          \

@@ -122,7 +122,7 @@ bool file_is(const char *path, const void *bytes, size_t size) {
     return same;
 }
 
-/* A changed sample that must be refused with a sentence that contains words. */
+/* A changed sample must be refused with a message that contains words. */
 void assert_refused(world *w, const unsigned char *bytes, size_t size, const char *words) {
     lm_file *file = (lm_file *)w;
     limn_status status = lm_file_from_memory(w->ctx, bytes, size, "m.limn", &file);

@@ -1,4 +1,4 @@
-/* container_world.h: what the tests of src/model share: a folder, a context with a counting
+/* container_world.h: shared by the tests of src/container: a folder, a context with a counting
  * allocator and a small model with every type in it. */
 #ifndef LIMN_TESTS_CONTAINER_WORLD_H
 #define LIMN_TESTS_CONTAINER_WORLD_H
@@ -12,7 +12,7 @@
 /* cmocka.h needs the two above */
 #include <cmocka.h>
 
-/* Offsets of docs/format.md, spelled out again so that a slip in layout.h shows. */
+/* Offsets from docs/format.md, written out again so that a mistake in layout.h shows. */
 enum { HEADER = 64, ENTRY = 64 };
 enum { H_VERSION = 8, H_COUNT = 12, H_SIZE = 16, H_TABLE_HASH = 24, H_RESERVED = 32 };
 enum { E_NAME = 0, E_VERSION = 24, E_FLAGS = 28, E_OFFSET = 32, E_SIZE = 40, E_RESERVED = 56 };
@@ -36,7 +36,7 @@ int end_world(void **state);  /* fails when memory was leaked */
 
 lm_writer *new_writer(limn_context *ctx);
 limn_status add_sample(lm_writer *writer);
-/* Everything that add_sample put in must be there. */
+/* Everything that add_sample added must be there. */
 void assert_sample(world *w, const lm_file *file);
 
 const char *in(const world *w, const char *name, char *out); /* out holds 200 bytes */
@@ -44,7 +44,7 @@ size_t entries(const world *w);                              /* files in the fol
 void put_file(const char *path, const void *bytes, size_t size);
 bool file_is(const char *path, const void *bytes, size_t size);
 
-/* Bytes that must be refused, with a sentence that contains words. */
+/* Bytes that must be refused, with a message that contains words. */
 void assert_refused(world *w, const unsigned char *bytes, size_t size, const char *words);
 /* Bytes that must be accepted. */
 lm_file *open_bytes(world *w, const unsigned char *bytes, size_t size);

@@ -1,5 +1,5 @@
-/* data_world.h: for the tests of src/data: texts read as if they were files named t.csv, with the
- * warnings and reports of progress kept. */
+/* data_world.h: for the tests of src/data: texts read as if they were files named t.csv; keeps
+ * the warnings and progress reports. */
 #ifndef LIMN_TESTS_DATA_WORLD_H
 #define LIMN_TESTS_DATA_WORLD_H
 
@@ -19,7 +19,7 @@ typedef struct world {
     int warnings, reports;
     char warning[1024];
     limn_progress last;
-    int cancel_at; /* the report that cancels; 0: none */
+    int cancel_at; /* the number of the report that cancels; 0: none */
 } world;
 
 static inline void world_log(void *user, limn_log_level level, const char *sentence) {
@@ -44,7 +44,7 @@ static inline void world_open(world *w) {
     w->ctx->user = w;
 }
 
-/* Everything that was made must be free by now. */
+/* Everything that was allocated must have been freed by now. */
 static inline void world_close(world *w) {
     limn_context_free(w->ctx);
     assert_int_equal(w->count.live, 0);
@@ -74,7 +74,7 @@ static inline limn_data *must_read(world *w, const char *text, const limn_read_o
     return data;
 }
 
-/* Reading text must fail with this status and sentence. */
+/* Reading text must fail with this status and message. */
 static inline void must_fail(world *w, const char *text, const limn_read_options *options,
                              const lm_schema *match, limn_status status, const char *sentence) {
     limn_data *data = NULL;

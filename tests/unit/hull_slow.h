@@ -1,15 +1,15 @@
 /* hull_slow.h: the distances of the hull methods by their definitions, in plain loops.
  *
- * Whatever the space is, the samples of a class are made points of a Euclidean one with the query
- * at its origin: differences from the query, or, with a kernel, the rows of a pivoted Cholesky
- * factor of k(x_i, x_j) - k(x_i, x) - k(x, x_j) + k(x, x). Then one reference serves both: singular
- * values by one-sided Jacobi rotations, weights by growing sets or projected gradients (either way
- * with the gap from its definition), radii as quantiles of
- * distances. Kernels that are not positive (sigmoid) have no such points, so there the paper's
- * formulas are evaluated word by word. Local sets are the first of the sorted samples.
+ * In any space, the samples of a class become points of a Euclidean space with the query at its
+ * origin: differences from the query or, with a kernel, the rows of a pivoted Cholesky factor of
+ * k(x_i, x_j) - k(x_i, x) - k(x, x_j) + k(x, x). One reference then covers both: singular values by
+ * one-sided Jacobi rotations, weights by growing sets or projected gradients (either way with the
+ * gap from its definition), radii as quantiles of distances. Kernels that are not positive definite
+ * (sigmoid) have no such points, so there the paper's formulas are evaluated literally. Local sets
+ * are the first of the sorted samples.
  *
- * What rounding may decide (a singular value at the cut, a drop as large as another) is said to be
- * unclear. */
+ * Where rounding may decide (a singular value at the cut, two drops of the same size), the result
+ * is marked as unclear. */
 #ifndef LIMN_TESTS_HULL_SLOW_H
 #define LIMN_TESTS_HULL_SLOW_H
 
@@ -18,7 +18,7 @@
 
 typedef struct slow_set {
     hull_kind kind;
-    bool curved; /* kernel says how */
+    bool curved; /* with the kernel below */
     lm_kernel kernel;
     hull_dim rule; /* FULL, GAP, GIVEN */
     size_t dim;
@@ -29,9 +29,9 @@ typedef struct slow_set {
 typedef struct slow_answer {
     double d2;
     double mean;  /* squared distance from the mean */
-    double scale; /* the largest squared distance of a sample: what rounding is measured by */
-    double norm;  /* with a kernel the largest k(x, x): digits of it are all that there are */
-    double gap;   /* nch: how much too large d2/2 may be, certified */
+    double scale; /* the largest squared distance of a sample: rounding errors are relative to it */
+    double norm;  /* with a kernel, the largest k(x, x): rounding errors are relative to it */
+    double gap;   /* nch: proven bound on how much too large d2/2 is */
     bool unclear;
 } slow_answer;
 
@@ -138,7 +138,7 @@ static inline void slow_hull_free(slow_hull *h) {
     free(h->rest);
 }
 
-/* Rotates rows a and b until they are orthogonal; whether they were not. */
+/* Rotates rows a and b until they are orthogonal; returns whether a rotation was needed. */
 static inline bool slow_rotate(double *a, double *b, size_t d, double least) {
     double aa = 0, bb = 0, ab = 0;
     for (size_t j = 0; j < d; j++) {
@@ -164,7 +164,7 @@ static inline double slow_square(const double *v, size_t d) {
     return sum;
 }
 
-/* Rows to orthogonal rows, the longest first. */
+/* Makes the rows orthogonal, longest first. */
 static inline void slow_orthogonal(double *y, size_t n, size_t d) {
     double top = 0;
     for (size_t i = 0; i < n; i++)
@@ -268,7 +268,7 @@ static inline void slow_eigen(double *a, size_t n, double *vectors) {
             }
 }
 
-/* The paper's Eq. 7, word by word; largest: as of slow_points. */
+/* The paper's Eq. 7, literally; largest: as in slow_points. */
 static inline slow_hull slow_hull_by_kernel(const lm_kernel *k, const float *x, size_t n, size_t d,
                                             const float *query, double *largest) {
     slow_hull h = {.n = n, .count = n};
@@ -379,8 +379,8 @@ static inline bool slow_solve(long double *m, size_t k) {
     return true;
 }
 
-/* The best weights of the points of a set where the others have none; negative ones mean that the
- * set is too large. */
+/* The best weights of the points of a set when all others are 0; negative ones mean that the set
+ * is too large. */
 static inline bool slow_best_of(const program *w, const size_t *set, size_t k, long double *a) {
     size_t wide = k + 2;
     long double *m = calloc((k + 1) * wide, sizeof *m);
@@ -400,8 +400,8 @@ static inline bool slow_best_of(const program *w, const size_t *set, size_t k, l
     return fine;
 }
 
-/* Without a bound on the weights: points come and go until the gap, from its definition, is
- * nothing. The gap that was reached. */
+/* Without a bound on the weights: adds and removes points until the gap, from its definition,
+ * vanishes. Returns the gap that was reached. */
 static inline merit slow_by_sets(const program *w, double *a) {
     size_t n = w->n, *set = calloc(n, sizeof *set), k = 0;
     long double *g = calloc(n, sizeof *g), *next = calloc(n, sizeof *next);
@@ -420,7 +420,7 @@ static inline merit slow_by_sets(const program *w, double *a) {
         set[k++] = best;
         bool fine;
         while ((fine = slow_best_of(w, set, k, next))) {
-            /* As far towards the best weights as all stay positive. */
+            /* Moves towards the best weights as far as all stay positive. */
             long double part = 1;
             size_t out = k;
             for (size_t r = 0; r < k; r++) {
@@ -447,8 +447,8 @@ static inline merit slow_by_sets(const program *w, double *a) {
     return m;
 }
 
-/* min 1/2 a'Ga - q'a for the rows of x (n x p, p up to 60), 0 <= a <= bound; how far from the least
- * the result may be. */
+/* min 1/2 a'Ga - q'a for the rows of x (n x p, p up to 60), 0 <= a <= bound; returns how far
+ * from the minimum the result may be. */
 static inline double slow_weights(const double *x, size_t n, size_t p, bool sphere, double bound,
                                   double *a) {
     double *q = calloc(n, sizeof *q), *diagonal = calloc(n, sizeof *diagonal);
@@ -560,7 +560,7 @@ static inline double slow_point(const slow_set *set, const slow_hull *h, double 
     return d2;
 }
 
-/* The k rows that are nearest to the query, of equal ones the first. */
+/* The k rows nearest to the query; ties go to the first. */
 static inline size_t slow_nearest(const float *x, size_t n, size_t d, const float *query, size_t k,
                                   float *out) {
     bool *taken = calloc(n, sizeof *taken);
@@ -617,9 +617,9 @@ static inline slow_answer slow_distance(const slow_set *set, const float *x, siz
     if (!slow_positive(set)) /* t = v'b / s */
         out.scale = 4 + (dim ? out.d2 * 1e-4 / (h.s[dim - 1] * h.s[dim - 1]) : 0);
     if (set->kind == HULL_NRH || set->kind == HULL_NSC || set->kind == HULL_NCH)
-        out.unclear = false; /* a direction more or less changes next to nothing */
+        out.unclear = false; /* one direction more or less changes almost nothing */
     if (out.norm * 1e-16 > 1e-11 * out.scale && out.scale > 0)
-        out.unclear = true; /* differences of kernel values say little */
+        out.unclear = true; /* differences of kernel values mean little */
     slow_hull_free(&h);
     free(p.at);
     free(near);

@@ -1,4 +1,5 @@
-/* hull_world.h: data of every shape, hull models of them, and their comparison with hull_slow.h. */
+/* hull_world.h: data of every shape, hull models trained on them, and their comparison with
+ * hull_slow.h. */
 #ifndef LIMN_TESTS_HULL_WORLD_H
 #define LIMN_TESTS_HULL_WORLD_H
 
@@ -19,9 +20,9 @@ static const char *const kind_names[] = {"nah", "nhd", "nch", "nsc", "nrh"};
 /* Those of support.h, and some more. */
 typedef enum world {
     WORLD_NARROW = SHAPE_COUNT, /* n < d, in few features */
-    WORLD_MIXED,                /* one feature of standard deviation 3000 beside small ones */
+    WORLD_MIXED,                /* one feature with standard deviation 3000 among small ones */
     WORLD_LINE,                 /* one feature */
-    WORLD_SINGLE,               /* one row a class */
+    WORLD_SINGLE,               /* one row per class */
     WORLD_TWINS,                /* every row twice */
     WORLD_COUNT
 } world;
@@ -56,7 +57,7 @@ static inline const char *world_name(int of) {
     return of < SHAPE_COUNT ? shape_name((enum shape)of) : names[of - SHAPE_COUNT];
 }
 
-/* What -p would say for these settings; more: one more assignment, or NULL. */
+/* The -p options for these settings; more: one more assignment, or NULL. */
 static inline limn_status hull_train_set(limn_context *ctx, const limn_data *data,
                                          const slow_set *s, const char *more, limn_model **model) {
     static const char *const types[] = {"linear", "poly", "rbf", "sigmoid"};
@@ -129,7 +130,7 @@ static inline float *class_rows(const limn_data *data, size_t c, size_t *count) 
 /* ---- tolerances ---- */
 
 /* How far a squared distance may be from the slow one:
- *  - floats, where they are trusted (linear, global, not nch): 1e-3 of the value, which is what the
+ *  - where floats are trusted (linear, global, not nch): 1e-3 of the value, which is what the
  *    methods promise, and 1e-5 of the squared size of the class and the query;
  *  - rounding: 1e-10 of that size, 1e-12 (nch 1e-11) of the norms in feature space;
  *  - the centre of a sphere: 1e-6 of its size (its program's gap of 1e-10 allows 1e-5). */
@@ -196,7 +197,7 @@ static inline void hull_compare(limn_context *ctx, const limn_data *data, const 
     free(slow);
 }
 
-/* Settings on data of all shapes. needs_room: hulls may fill the space, which is refused. */
+/* Settings on data of all shapes. needs_room: hulls may fill the space, which is then refused. */
 static inline void compare_all(const slow_set *sets, size_t count, bool needs_room) {
     tally sums = {0};
     for (int of = 0; of < WORLD_COUNT; of++) {

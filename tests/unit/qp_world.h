@@ -1,6 +1,6 @@
-/* qp_world.h: programs of every kind, and what is known about them from elsewhere: values and gaps
- * from their definitions in long double, the least value by trying every set of free weights, and
- * by projected gradients. */
+/* qp_world.h: programs of every kind, and independent results for them: values and gaps from
+ * their definitions in long double, the minimum by trying every set of free weights, and by
+ * projected gradients. */
 #ifndef LIMN_TESTS_QP_WORLD_H
 #define LIMN_TESTS_QP_WORLD_H
 
@@ -13,7 +13,7 @@
 typedef enum cloud {
     CLOUD_NORMAL,
     CLOUD_FLAT,       /* of rank 2 */
-    CLOUD_DUPLICATES, /* three points, again and again */
+    CLOUD_DUPLICATES, /* three points, repeated */
     CLOUD_LINE,
     CLOUD_EQUAL,
     CLOUD_ZERO,
@@ -27,7 +27,7 @@ typedef enum aim {
     AIM_NEAR,
     AIM_FAR,
     AIM_SPHERE, /* q = diag(G)/2 */
-    AIM_ANY,    /* no query stands behind q */
+    AIM_ANY,    /* q does not come from a query */
     AIM_COUNT
 } aim;
 
@@ -191,8 +191,8 @@ static inline bool eliminate(long double m[TRIED_MAX + 1][TRIED_MAX + 2], size_t
     return true;
 }
 
-/* kind[i]: 0 at 0, 1 at the bound, 2 free. The value where the free ones are best, or INFINITY
- * where that is not feasible. Units: max G_ii = 1. */
+/* kind[i]: 0 at 0, 1 at the bound, 2 free. The value at the best free weights, or INFINITY if
+ * these are not feasible. Units: max G_ii = 1. */
 static inline double value_with(const program *w, const int *kind) {
     long double m[TRIED_MAX + 1][TRIED_MAX + 2] = {{0}};
     long double unit = w->top > 0 ? (long double)w->top : 1, left = 1;
@@ -211,7 +211,7 @@ static inline double value_with(const program *w, const int *kind) {
             m[r][c] = w->cells[free[r] * n + free[c]] / unit;
         m[r][k] = m[k][r] = 1;
         m[r][k + 1] =
-            ((long double)w->q[free[r]] - w->q[free[0]]) / unit; /* as good, as sum a = 1 */
+            ((long double)w->q[free[r]] - w->q[free[0]]) / unit; /* just as good, since sum a = 1 */
         for (size_t i = 0; i < n; i++)
             m[r][k + 1] -= a[i] * (w->cells[free[r] * n + i] / unit);
     }
@@ -263,8 +263,8 @@ static inline void project(double *v, size_t n, double bound) {
         v[i] = fmin(fmax(v[i] - high, 0), bound);
 }
 
-/* Accelerated, started anew where it rises, until its own gap is small; a is what it found. Units:
- * max G_ii = 1. */
+/* Accelerated, restarted whenever the value rises, until its own gap is small; the result is in
+ * a. Units: max G_ii = 1. */
 static inline merit least_by_gradients(const program *w, double *a) {
     size_t n = w->n;
     double *y = calloc(2 * n, sizeof *y), *next = y + n, momentum = 1;

@@ -1,5 +1,5 @@
-/* reseal.h: makes the checksums of a tampered model file right again, so that tests and fuzzers get
- * past them to the checks behind. */
+/* reseal.h: makes the checksums of a tampered model file valid again, so that tests and fuzzers
+ * get past them to the other checks. */
 #ifndef LIMN_TESTS_RESEAL_H
 #define LIMN_TESTS_RESEAL_H
 

@@ -1,4 +1,4 @@
-/* svm_peer.h: libsvm beside limn: the same rows for both, and answers compared within the bound
+/* svm_peer.h: libsvm next to limn: the same rows for both, and answers compared within the bound
  * that limn promises. */
 #ifndef LIMN_TESTS_SVM_PEER_H
 #define LIMN_TESTS_SVM_PEER_H
@@ -60,8 +60,8 @@ typedef struct table {
     struct svm_node *nodes, **row;
 } table;
 
-/* Overlapping classes, grouped: 0, 1, 2, ..., so that libsvm counts them in this order; or a curve
- * with noise. Some values are 0, which libsvm leaves out. */
+/* Overlapping classes, grouped (0, 1, 2, ...) so that libsvm numbers them in this order; or a
+ * curve with noise. Some values are 0, which libsvm leaves out. */
 static inline table table_make(limn_task task, size_t n, size_t d, size_t k, double apart,
                                uint64_t seed) {
     table t = {task, n, d, k, calloc(n * d, sizeof(float)), calloc(n, sizeof(double)), NULL, NULL};
@@ -124,7 +124,7 @@ static inline struct svm_parameter peer_options(int type, int kernel) {
                                   .shrinking = 1};
 }
 
-/* The model uses the rows of the table. */
+/* The model points to the rows of the table. */
 static inline struct svm_model *peer_train(const table *t, const struct svm_parameter *options) {
     struct svm_problem problem = {(int)t->n, t->y, t->row};
     const char *wrong = svm_check_parameter(&problem, options);
@@ -162,8 +162,8 @@ static inline double peer_part(const struct svm_model *m, const double *coef, in
     return sum;
 }
 
-/* f as libsvm gives it, what errors are measured by (sum |coef| K + |rho|), and libsvm's answer.
- * Returns how many f there are. */
+/* f as libsvm gives it, the magnitude that errors are relative to (sum |coef| K + |rho|), and
+ * libsvm's answer. Returns the number of f. */
 static inline size_t peer_values(const struct svm_model *m, const struct svm_node *x, double *f,
                                  double *size, double *answer) {
     size_t at = 0;
@@ -236,7 +236,7 @@ static inline limn_predictor *must_predict(limn_context *ctx, const limn_model *
     return p;
 }
 
-/* The text that trains limn with the options of libsvm. */
+/* The parameters that train limn like libsvm with these options. */
 static inline const char *params_of(const struct svm_parameter *p, char *text) {
     static const char *const types[] = {"c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"};
     static const char *const kernels[] = {"linear", "poly", "rbf", "sigmoid"};
@@ -250,8 +250,8 @@ static inline const char *params_of(const struct svm_parameter *p, char *text) {
 
 /* ---- both ---- */
 
-/* The machine of a model, by way of its text, which has every bit of it: libsvm's names and those
- * of the method do not go together in one file. */
+/* The machine of a model, by way of its text, which keeps every bit: the names in libsvm's
+ * header and in the method's cannot be included in one file. */
 typedef struct taken {
     lm_svm svm;
     int32_t *labels;
@@ -307,14 +307,14 @@ static inline void assert_same_machine(limn_context *ctx, const limn_model *mode
     taken_free(ctx, &own);
 }
 
-/* Regressions agree to 1e-4. Polynomials may be sums of thousands that cancel: no float says more
- * of them than the general bound. */
+/* Regressions agree to 1e-4. Polynomials may be sums of thousands that cancel: in floats only
+ * the general bound holds for them. */
 static inline double value_bound(const struct svm_model *peer, double size) {
     return peer->param.kernel_type == POLY ? fmax(1e-4, BOUND * size) : 1e-4;
 }
 
-/* Decision values and, by them, answers are those of libsvm for the rows of the table. Returns the
- * number of rows that are too close to a border to be compared. */
+/* For the rows of the table, decision values and the answers they imply are those of libsvm.
+ * Returns the number of rows that are too close to a border to be compared. */
 static inline size_t assert_same_answers(limn_context *ctx, const limn_model *model,
                                          const struct svm_model *peer, const table *t) {
     static double scores[ROWS_MAX * PAIRS_MAX], values[ROWS_MAX];
@@ -354,8 +354,8 @@ static inline size_t assert_same_answers(limn_context *ctx, const limn_model *mo
     return close;
 }
 
-/* The same, where few rows may be too close: but for the machines of other kernels than rbf, some
- * of which are flat. */
+/* The same, but only few rows may be too close, except for kernels other than rbf, where some
+ * machines are flat. */
 static inline void assert_clear(limn_context *ctx, const limn_model *model,
                                 const struct svm_model *peer, const table *t) {
     size_t close = assert_same_answers(ctx, model, peer, t);
@@ -375,7 +375,7 @@ static inline void assert_same_bytes(limn_context *ctx, const limn_model *a, con
     lm_free(&ctx->mem, bytes[1]);
 }
 
-/* Runs it with every allocation failing in turn, until one run needs no more. */
+/* Runs it with each allocation failing in turn, until a run succeeds. */
 typedef limn_status action(limn_context *ctx, const table *t);
 
 static inline void check_memory(action *run, const table *t) {

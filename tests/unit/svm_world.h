@@ -1,5 +1,5 @@
-/* svm_world.h: for the tests of LIBSVM's text models: texts parsed as if they were files named m,
- * and small models to change. */
+/* svm_world.h: for the tests of LIBSVM's text models: texts parsed as if they were files named
+ * m, and small models to modify. */
 #ifndef LIMN_TESTS_SVM_WORLD_H
 #define LIMN_TESTS_SVM_WORLD_H
 
@@ -21,7 +21,7 @@ static inline char *slurp(const char *path, size_t *size) {
     return bytes;
 }
 
-/* In a block of its size, so that reading beyond it is noticed. */
+/* In a block of exactly its size, so that reading beyond it is noticed. */
 static inline limn_status parse_bytes(world *w, const char *bytes, size_t size, lm_svm *svm,
                                       int32_t **labels) {
     char *exact = malloc(size ? size : 1);
@@ -74,7 +74,8 @@ static const char *const good[] = {
     "0\nSV\n",
 };
 
-/* text, which is not an earlier answer, with the first a replaced by b; until the next call. */
+/* text with the first a replaced by b, valid until the next call; text must not be an earlier
+ * result. */
 static inline const char *with(const char *text, const char *a, const char *b) {
     static char out[TEXT];
     const char *at = strstr(text, a);

@@ -1,4 +1,4 @@
-/* synth_world.h: what the tests of src/data/synth share: the rows of a generator, in memory. */
+/* synth_world.h: shared by the tests of src/data/synth: the rows of a generator, in memory. */
 #ifndef LIMN_TESTS_SYNTH_WORLD_H
 #define LIMN_TESTS_SYNTH_WORLD_H
 

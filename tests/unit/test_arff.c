@@ -343,7 +343,7 @@ static void test_what_a_sparse_row_leaves_out_is_0_or_the_first_value(void **sta
     assert_true(limn_data_targets(data)[0] == 0);
     assert_true(limn_data_targets(data)[4] == -2000);
     limn_data_free(data);
-    /* a text has no such value */
+    /* a text column has no such value */
     must_fail(&w, "@relation r\n@attribute s string\n@attribute y numeric\n@data\na,1\n{1 2}\n",
               NULL, NULL, LIMN_E_DATA,
               "t.csv: 1 missing cell, in line 6, column 1 (s); fill it, remove the row or impute "
@@ -417,7 +417,7 @@ static void test_weights_may_be_a_column(void **state) {
     must_fail(&w, HEAD "1,2,u,{2}\n", &options, NULL, LIMN_E_DATA,
               "t.csv: line 6: the row has a weight {2}, but weights are read from a column; remove "
               "one of the two");
-    /* what is predicted has no use for them */
+    /* predicting does not need them */
     limn_data *model = must_read(&w, "a,b,class\n1,2,u\n", NULL, NULL);
     data = must_read(&w, HEAD "1,2,u\n3,4,v,{2}\n", NULL, &model->schema);
     assert_null(limn_data_weights(data));
@@ -508,7 +508,7 @@ static void test_attributes_are_matched_by_name(void **state) {
                   "missing or extra separator");
         limn_data_free(model);
     }
-    /* a table with a header answers a model from ARFF, too */
+    /* a table with a header also works with a model from ARFF */
     limn_data *model = must_read(&w, HEAD "1,2,u\n3,4,v\n", NULL, NULL);
     limn_data *data = must_read(&w, "b,a\n2,1\n", NULL, &model->schema);
     ASSERT_ROW(data, 0, 1, 2);
@@ -569,7 +569,7 @@ static void test_categories_are_those_of_the_model(void **state) {
     ASSERT_ROW(data, 1, 0, 0, 0, 2);
     limn_data_free(data);
     limn_data_free(model);
-    /* a model from a table knows categories as well; missing cells are filled as it remembers */
+    /* a model from a table also knows categories; missing cells are filled with its values */
     options.missing = LIMN_MISSING_MEDIAN;
     model = must_read(&w, "color,a,y\nred,1,0\ngreen,5,1\nred,,1\n", &options, NULL);
     snprintf(text, sizeof text, "%s%s", file, "?,green\n2,?\n");

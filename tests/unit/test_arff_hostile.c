@@ -1,4 +1,5 @@
-/* test_arff_hostile.c: ARFF files that are wrong, cut or come in pieces, and memory that is out. */
+/* test_arff_hostile.c: ARFF files that are wrong, cut or arrive in pieces, and failing
+ * allocations. */
 #include "data_world.h"
 
 #define HEAD "@relation r\n@attribute a numeric\n@attribute b real\n@attribute class {u,v}\n@data\n"
@@ -227,7 +228,7 @@ static void test_the_result_does_not_depend_on_how_the_bytes_arrive(void **state
     world_close(&w);
 }
 
-/* A file that was cut is refused, or its rows but the last one are those of the whole file. */
+/* A file that was cut is refused, or all its rows but the last are those of the whole file. */
 static void test_every_cut_gives_an_error_or_the_rows_in_front_of_it(void **state) {
     (void)state;
     limn_read_options options = with_task(LIMN_CLASSIFY);
@@ -241,7 +242,7 @@ static void test_every_cut_gives_an_error_or_the_rows_in_front_of_it(void **stat
             continue;
         size_t d = limn_data_features(whole);
         for (size_t size = 0; size < strlen(texts[t]); size++) {
-            char *cut = malloc(size + 1); /* so that a sanitizer sees every byte behind it */
+            char *cut = malloc(size + 1); /* so that a sanitizer notices any read past the end */
             assert_non_null(cut);
             memcpy(cut, texts[t], size);
             limn_data *data = NULL;

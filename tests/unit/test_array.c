@@ -1,4 +1,4 @@
-/* test_array.c: NPY and IDX: headers, types and orders, rows in pieces, sentences. */
+/* test_array.c: NPY and IDX: headers, types and orders, rows in pieces, messages. */
 #include "array_world.h"
 
 #include <math.h>
@@ -16,8 +16,8 @@ static const type types[] = {{"b", 1}, {"i", 1}, {"u", 1}, {"i", 2}, {"u", 2}, {
 
 enum { ROWS = 7, COLUMNS = 3 };
 
-/* Random bits as an element of the type, and the float that they are. Halves are made of small
- * whole numbers here; all of them have a test of their own. */
+/* Random bits as an element of the type, and the float they represent. Halves are made from
+ * small whole numbers here; another test covers all of them. */
 static float random_element(const type *t, lm_rng *rng, uint64_t *bits) {
     uint64_t random = lm_rng_next(rng);
     uint64_t kept = t->size == 8 ? random : random & ((UINT64_C(1) << 8 * t->size) - 1);
@@ -178,7 +178,7 @@ static void test_further_dimensions_become_features_in_c_order(void **state) {
     free(b);
 }
 
-/* More rows than a tile of the transposition and than the text window hold. */
+/* More rows than a tile of the transposition, and than the text window, can hold. */
 static void test_many_rows_in_fortran_order_are_those_of_c_order(void **state) {
     (void)state;
     enum { N = 30011, D = 4 };
@@ -333,7 +333,7 @@ static void test_bad_idx_headers_are_explained(void **state) {
     idx(b, 0x08, 3, shape);
     must_refuse(&w, b, NULL, NULL, LIMN_E_DATA,
                 "t.csv: the rows have no features; save an array with columns");
-    idx(b, 0x0a, 2, shape); /* no type of IDX: zero bytes in what should be text then */
+    idx(b, 0x0a, 2, shape); /* not an IDX type: then it is text with zero bytes */
     must_refuse(&w, b, NULL, NULL, LIMN_E_DATA,
                 "t.csv: byte 1 is zero, so this is not text; convert it to CSV or LIBSVM in UTF-8");
     world_close(&w);
@@ -402,7 +402,7 @@ static void test_what_is_missing_or_too_much_is_counted(void **state) {
     free(b);
 }
 
-/* Headers can promise anything: no request for memory may follow from it. */
+/* Headers can promise anything: no allocation may follow from that. */
 static void *small_allocate(void *user, size_t size) {
     assert_true(size < 4 << 20);
     return counting_allocate(user, size);
@@ -505,7 +505,7 @@ static void test_missing_and_infinite_values_are_named_by_row_and_column(void **
     ASSERT_ROW(data, 1, 4, 5, 6, 7); /* the median of 2 and 10 */
     ASSERT_ROW(data, 2, 8, 3, 10, 11);
     limn_data_free(data);
-    options.label = "3"; /* the columns keep their numbers beside a label */
+    options.label = "3"; /* the columns keep their numbers next to a label */
     options.missing = LIMN_MISSING_ERROR;
     must_refuse(&w, b, &options, NULL, LIMN_E_DATA,
                 "t.csv: row 2, column 3: the label is missing; fill it or remove the row");

@@ -40,7 +40,7 @@ static void test_label_and_weight_can_be_columns_of_the_array(void **state) {
     assert_true(limn_data_targets(data)[2] == 9);
     limn_data_free(data);
     options = with_task(LIMN_SEARCH);
-    options.label = "2"; /* left out, but not read */
+    options.label = "2"; /* left out and not read */
     data = must_take(&w, b, 0, &options, NULL);
     ASSERT_ROW(data, 2, 8, 10, 11);
     assert_null(limn_data_classes(data));
@@ -404,7 +404,7 @@ static void test_with_a_model_the_columns_are_its_features(void **state) {
     assert_null(limn_data_classes(data));
     limn_data_free(data);
     npy_floats(b, 2, 3);
-    data = must_take(&w, b, 5, NULL, match); /* the label stands where it stood in training */
+    data = must_take(&w, b, 5, NULL, match); /* the label is where it was in training */
     ASSERT_ROW(data, 1, 4, 5);
     assert_string_equal(class_of_row(data, 0), "0");
     limn_data_free(data);

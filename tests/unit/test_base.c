@@ -559,7 +559,7 @@ static void test_a_cursor_says_when_there_is_too_much(void **state) {
         (void)lm_take(&at, 100, 1);
         (void)lm_take(&at, counts[i], 8);
         assert_false(lm_measured(&at, &bytes));
-        (void)lm_take(&at, 1, 1); /* it stays so */
+        (void)lm_take(&at, 1, 1); /* it stays that way */
         assert_false(lm_measured(&at, &bytes));
         assert_null(lm_alloc_measured(&ctx->mem, &at));
     }

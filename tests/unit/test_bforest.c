@@ -1,6 +1,6 @@
-/* The boundary forest against its definition (bforest_slow.h), and what must hold whatever the
- * definition is: what was just learned is answered; lessons, threads, saving and loading change
- * nothing. */
+/* The boundary forest against its definition (bforest_slow.h), and what must hold for any
+ * definition: a row that was just learned is answered correctly; lessons, threads, saving and
+ * loading change nothing. */
 #include "bforest_slow.h"
 #include "bforest_world.h"
 
@@ -50,12 +50,12 @@ static void compare_answers(const bf_model *m, const slow_forest *f, const float
         sum += proba[c];
     }
     assert_true(fabs(sum - 1) < 1e-12);
-    /* Sums in another order may tie otherwise. */
+    /* Sums in another order may break ties differently. */
     int32_t got = class_of(m, x, scratch);
     assert_true(got == (class < 0 ? 0 : class) || fabs(a.votes[got] - a.votes[class]) < 1e-12);
 }
 
-/* Learns r row by row beside the slow forest. forget: now and then a row is forgotten. */
+/* Learns r row by row alongside the slow forest. forget: sometimes a row is forgotten. */
 static void follow(const rows *r, const char *text, uint64_t seed, bool forget) {
     limn_context *ctx = make_context(NULL, 1, seed);
     bf_model *m = train(ctx, r, 0, text);
@@ -224,7 +224,7 @@ static void test_training_on_all_equals_training_on_some_and_learning_the_rest(v
             }
 }
 
-/* Rows and trees enough that threads look ahead, within trees too. */
+/* Enough rows and trees for threads to look ahead, also within trees. */
 static void test_threads_change_neither_models_nor_answers(void **state) {
     static const char *const settings[] = {"trees=80 warmup=100 children=6", "style=paper trees=60",
                                            "trees=90 warmup=50 refresh=no rho=0.5"};

@@ -1,4 +1,4 @@
-/* What becomes of a boundary forest: forgotten rows are gone, new classes are learned; limits,
+/* The later life of a boundary forest: forgotten rows are gone, new classes are learned; limits,
  * metrics, degenerate rows, failing allocations and hostile files do no harm. */
 #include "bforest_world.h"
 #include "reseal.h"
@@ -33,7 +33,7 @@ static void test_a_forgotten_row_never_comes_back(void **state) {
         uint64_t ids[41], gone = 0;
         for (size_t i = 0; i < 40; i++)
             ids[i] = 240 + i;
-        ids[40] = 1000000; /* never came */
+        ids[40] = 1000000; /* never arrived */
         assert_true(held_rows(ctx, m, &r, 240, 40) > 0);
         size_t live = m->store.live;
         assert_int_equal(bf_forget(ctx, m, ids, 41, &gone), LIMN_OK);
@@ -113,7 +113,7 @@ static void test_max_points_bounds_points_and_nodes(void **state) {
         assert_true(m->store.live <= 50);
         assert_true(m->store.slots <= 1000);
         assert_true(m->nodes <= 5 * 50 * 5);
-        for (size_t i = 0; i < m->store.slots; i++) /* labels mean nothing: all rows are stored */
+        for (size_t i = 0; i < m->store.slots; i++) /* random labels: all rows are stored */
             assert_true(m->store.state[i] != BF_LIVE || m->store.id[i] >= r.n - 100);
         bf_destroy(&ctx->mem, m);
     }
@@ -228,7 +228,7 @@ static void test_a_callers_metric_is_used_and_its_file_needs_one(void **state) {
     bf_destroy(&ctx->mem, m);
     bf_destroy(&ctx->mem, l1);
     limn_context_free(ctx);
-    options.metric = senseless; /* whatever it says, there is an answer */
+    options.metric = senseless; /* the model must still answer */
     assert_int_equal(limn_context_new(&options, &ctx), LIMN_OK);
     m = train(ctx, &r, 300, "trees=5 warmup=50 metric=caller");
     scratch = scratch_for(ctx, m);
@@ -297,7 +297,7 @@ static void test_degenerate_rows_are_learned(void **state) {
 
 /* ---- failing allocations, hostile files ---- */
 
-/* A model's life; *m is freed by the caller, whatever happens. */
+/* A model's life; the caller frees *m in any case. */
 static limn_status live(limn_context *ctx, const rows *r, bf_model **m, lm_file **file) {
     static const char text[] = "trees=3 warmup=12 rho=0.8";
     const uint64_t ids[] = {3, 18, 21, 22};

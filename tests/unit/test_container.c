@@ -1,5 +1,5 @@
-/* test_container.c: src/container: what is written is read back, and nothing half-built is left
- * behind. test_container_hostile.c has the files that must be refused.
+/* test_container.c: src/container: files read back as they were written, and failures leave
+ * nothing half-built. test_container_hostile.c has the files that must be refused.
  *
  * `test_container --write-example FILE` writes the file that docs/format.md shows byte by byte. */
 #include "container_world.h"
@@ -203,7 +203,7 @@ static void test_newer_containers_and_sections_ask_for_an_update(void **state) {
     put32(w->bytes + H_VERSION, 7);
     const char *words = "written by a newer limn (container version 7, this limn reads up to 1); "
                         "update limn";
-    assert_refused(w, w->bytes, w->size, words); /* whatever became of the hash */
+    assert_refused(w, w->bytes, w->size, words); /* whatever the hash is */
     reseal(w->bytes, w->size);
     assert_refused(w, w->bytes, w->size, words);
     put32(w->bytes + H_VERSION, 0);
@@ -361,7 +361,7 @@ static limn_status end_after(world *w, void (*put)(lm_kv_out *kv)) {
     lm_kv_put_int(kv, "first", 1);
     put(kv);
     lm_kv_put_int(kv, "last", 2);
-    lm_fail(w->ctx, LIMN_E_DATA, "something else"); /* must not hide the sentence */
+    lm_fail(w->ctx, LIMN_E_DATA, "something else"); /* must not hide the message */
     limn_status status = lm_kv_end(kv);
     if (status != LIMN_OK)
         assert_int_equal(lm_writer_size(writer), HEADER);
@@ -591,7 +591,7 @@ static limn_status copy_and_close(limn_context *ctx, const char *path) {
     return status;
 }
 
-/* Runs with the first, the second, ... request failing until none does; returns how many failed. */
+/* Runs with the first, second, ... allocation failing until none does; returns how many failed. */
 static unsigned fail_each(world *w, limn_status (*run)(limn_context *ctx, const char *path),
                           const char *path, const char *text) {
     long live = w->count.live;

@@ -1,4 +1,4 @@
-/* test_convert.c: writing and converting when something is wrong or changes: what is refused, files
+/* test_convert.c: writing and converting when something is wrong or changes: refusals, files
  * that are whole or absent, converting in pieces or through memory. */
 #include "write_world.h"
 
@@ -208,7 +208,7 @@ static void test_both_files_or_none(void **state) {
     assert_int_equal(write_set(&w, data, "p.npy", NULL), LIMN_E_IO);
     assert_int_equal(files_in_folder(), 1);
     assert_int_equal(rmdir(path), 0);
-    /* the rows cannot get their name at the very end: that is said */
+    /* the rows cannot be renamed at the very end: this is reported */
     lm_table_out *table = NULL;
     assert_int_equal(begin_set(&w, data, "p.npy", NULL, &table), LIMN_OK);
     assert_int_equal(put_rows(table, data, 0, 1), LIMN_OK);
@@ -277,7 +277,7 @@ static void test_in_pieces_and_through_memory_alike(void **state) {
     } inputs[] = {
         {"i.csv", "a,color,y\n1.5,red,u\n-2,blue,v\n0,red,u\n"},
         {"i.tsv", "1\t2\t3\n4\t5\t6\n"},
-        {"i.txt", "1;2;7,8,9\n3;4;6\n"}, /* told by several lines, not by the first alone */
+        {"i.txt", "1;2;7,8,9\n3;4;6\n"}, /* detected from several lines, not from the first alone */
         {"i.svm", "2 3:1\n-1 1:0.5 5:2\n10\n"},
         {"i.arff",
          "@relation r\n@attribute a {x,y}\n@attribute b numeric\n@attribute class {7,8,9}\n"
@@ -291,7 +291,7 @@ static void test_in_pieces_and_through_memory_alike(void **state) {
         store(inputs[i].name, "w", inputs[i].text);
         for (size_t f = 0; f < LM_COUNT(formats); f++) {
             limn_read_options whole = with_task(LIMN_CLASSIFY);
-            whole.missing = LIMN_MISSING_MEDIAN; /* needs the whole set, even where none is */
+            whole.missing = LIMN_MISSING_MEDIAN; /* needs the whole set, even if there are none */
             if (f == 3 && (i == 0 || i == 2))
                 continue; /* text labels */
             bool apart = f == 2 || f == 3;
@@ -338,7 +338,7 @@ static void test_the_label_moves_to_the_end_and_columns_keep_their_order(void **
     limn_convert_info info = {.size = sizeof info};
     limn_read_options options = with_task(LIMN_CLASSIFY);
     options.label = "b";
-    options.weights = "c"; /* no format has them: a column like others */
+    options.weights = "c"; /* no format has them: an ordinary column */
     store("l.csv", "w", "c,b,a,a\n1,2,3,4\n5,6,7,8\n");
     assert_int_equal(convert(&w, "l.csv", &options, "o.csv", NULL, &info), LIMN_OK);
     assert_text("o.csv", "c,a,a,b\n1,3,4,2\n5,7,8,6\n");

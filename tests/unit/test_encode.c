@@ -1,5 +1,5 @@
 /* Categories, missing cells and weights: tables with text cells become features, and later files
- * are read by what the first one taught. */
+ * are read as the first one defines. */
 #include "data_world.h"
 #include "model/model.h"
 
@@ -200,7 +200,7 @@ static void test_missing_cells_become_the_median_or_the_most_frequent_category(v
     world_close(&w);
 }
 
-/* The fill of a column of n values against sorting. */
+/* The fill value of a column of n values, by sorting. */
 static int by_value(const void *a, const void *b) {
     float x = *(const float *)a, y = *(const float *)b;
     return (x > y) - (x < y);

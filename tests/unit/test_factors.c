@@ -1,6 +1,5 @@
-/* test_factors.c: the factorisations that queries use (num/jacobi, num/cholesky) and those of
- * training that hulls need (num/linalg), against what they factor: reconstruction, orthogonality,
- * order. */
+/* test_factors.c: the factorisations used by queries (num/jacobi, num/cholesky) and by the
+ * training of hulls (num/linalg), checked by reconstruction, orthogonality and order. */
 #include "num/cholesky.h"
 #include "num/jacobi.h"
 #include "num/linalg.h"
@@ -88,8 +87,8 @@ static void draw(matrix of, size_t n, double scale, uint64_t seed, double *a) {
     free(q);
 }
 
-/* The first count rows of v are orthonormal eigenvectors of a to the descending values, and the
- * largest ones (all: count = n). */
+/* The first count rows of v are orthonormal eigenvectors of a for the descending values, which
+ * are the largest ones (all if count = n). */
 static void assert_eigen(const double *a, size_t n, const double *values, const double *v,
                          size_t count, const char *what, int of) {
     double top = 0, trace = 0, sum = 0;

@@ -1,5 +1,5 @@
-/* test_hull_choose.c: what training of hulls chooses, refuses and warns of: dimensions, rho, the
- * sharpness of probabilities, the distance of what is unknown, hulls that fill the space. */
+/* test_hull_choose.c: what the training of hulls chooses, refuses and warns about: dimensions,
+ * rho, the sharpness of probabilities, the distance of unknown rows, hulls that fill the space. */
 #include "hull_world.h"
 
 #define ALL .rule = HULL_DIM_FULL, .cut = 1e-6
@@ -196,7 +196,7 @@ static void test_reject_calls_the_share_asked_for_unknown(void **state) {
     limn_context_free(ctx);
 }
 
-/* A row called unknown is not called right. */
+/* A row answered with unknown does not count as correct. */
 static void test_evaluation_counts_what_is_unknown(void **state) {
     (void)state;
     static const size_t count[] = {40, 40};
@@ -226,7 +226,7 @@ static void test_evaluation_counts_what_is_unknown(void **state) {
 
 /* ---- probabilities ---- */
 
-/* Squared distances of every row from all classes, its own without it: n x classes. */
+/* Squared distances of every row from all classes, leaving it out of its own: n x classes. */
 static double *left_out(const limn_data *data, const slow_set *s) {
     size_t n = data->n, d = data->schema.features, k = data->schema.labels.count;
     double *d2 = malloc(n * k * sizeof *d2);
@@ -338,7 +338,7 @@ static void test_probabilities_are_the_softmax_of_squared_distances(void **state
                         double wrong = fabs(proba[i * k + c] - exp(-m->beta * over) / all);
                         sum += proba[i * k + c];
                         top = proba[i * k + c] > proba[i * k + top] ? c : top;
-                        /* distances come as roots: their squares have lost a digit */
+                        /* distances are given as roots: squaring them loses a digit */
                         if (!(wrong <= 1e-9 + m->beta * 4e-16 * (over + least)))
                             fail_msg("%s, %s: probability %g is wrong by %g", world_name(of),
                                      kind_names[kind], proba[i * k + c], wrong);
@@ -355,7 +355,8 @@ static void test_probabilities_are_the_softmax_of_squared_distances(void **state
             }
 }
 
-/* Far along the directions of parallel lines distances count as equal, however sharp beta is. */
+/* Far along the directions of parallel lines distances count as equal, no matter how sharp beta
+ * is. */
 static void test_probabilities_sum_to_one_where_distances_are_equal(void **state) {
     (void)state;
     static const float x[] = {-1, 0, 0, 0, 0, 0, 1, 0, 0, -1, 1, 0, 0, 1, 0, 1, 1, 0};
@@ -389,7 +390,7 @@ static void test_probabilities_sum_to_one_where_distances_are_equal(void **state
 
 /* ---- dimensions and rho ---- */
 
-/* Classes of `true_dim` own directions in d features, and noise. */
+/* Classes with `true_dim` directions each in d features, and noise. */
 static limn_data *planes(limn_context *ctx, size_t n, size_t d, size_t true_dim, uint64_t seed) {
     enum { K = 4 };
     float *x = malloc(n * d * sizeof *x);
@@ -454,8 +455,7 @@ static void test_auto_takes_all_directions_of_few_rows(void **state) {
     }
 }
 
-/* Errors of leaving each row out, with lambda as it is of all rows (global) or of the neighbours.
- */
+/* Leave-one-out errors, with lambda computed from all rows (global) or from the neighbours. */
 static size_t errors_with(const limn_data *data, double rho, size_t neighbors) {
     size_t n = data->n, d = data->schema.features, k = data->schema.labels.count, wrong = 0;
     slow_set s = {.kind = HULL_NRH, .cut = 1e-6, .rho = rho, .neighbors = neighbors};

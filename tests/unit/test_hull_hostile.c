@@ -1,6 +1,6 @@
-/* test_hull_hostile.c: hull models whose files were made to deceive, with checksums made right:
- * each is refused with a sentence or answers, but never reads where it may not. And memory that
- * fails while training, saving and loading. */
+/* test_hull_hostile.c: hull models with tampered files and valid checksums: each is refused with
+ * a message or answers, but never reads out of bounds. Also allocations that fail while training,
+ * saving and loading. */
 #include "hull_world.h"
 #include "reseal.h"
 
@@ -8,7 +8,7 @@
 #define POLY .curved = true, .kernel = {.type = LM_POLYNOMIAL, .gamma = .1, .coef0 = 1, .degree = 2}
 #define TWO .rule = HULL_DIM_GIVEN, .dim = 2, .cut = 1e-6
 
-/* Every list of sections that there is. */
+/* One model for every combination of sections. */
 static const slow_set sets[] = {
     {.kind = HULL_NAH, TWO},
     {.kind = HULL_NHD, TWO, .nu = .1},

@@ -1,5 +1,5 @@
-/* test_hull_prune.c: prune=yes leaves work out, but answers as prune=no does, row by row and in
- * blocks, also where classes are equally far to the last digits. */
+/* test_hull_prune.c: prune=yes skips work but answers as prune=no does, row by row and in
+ * blocks, even where the distances of classes agree to the last digits. */
 #include "hull_world.h"
 
 typedef struct pair {
@@ -51,7 +51,7 @@ static void assert_same(const pair *p, const float *x, size_t n, int32_t *classe
     free(other);
 }
 
-/* Both models take half of these queries for unknown. */
+/* Both models answer half of these queries with unknown. */
 static void reject_half(const pair *p, const float *x, size_t n) {
     size_t k = p->data->schema.labels.count;
     double *far = malloc(n * k * sizeof *far);
@@ -203,8 +203,8 @@ static void test_pruned_programs_change_no_class(void **state) {
         }
 }
 
-/* Samples that lie up to 1e-6 of the class's size beside the directions that are kept: a bound that
- * took the hull of the kept ones for the whole would be too high. */
+/* Samples that lie up to 1e-6 of the class's size away from the directions that are kept: a
+ * bound computed from the kept directions alone would be too high. */
 static void test_bounds_know_what_the_cut_left_out(void **state) {
     (void)state;
     enum { D = 6, N = 12, K = 3, ASKED = 200 };
@@ -231,7 +231,7 @@ static void test_bounds_know_what_the_cut_left_out(void **state) {
     }
 }
 
-/* A wide class takes no digits from the distances of narrow ones. */
+/* A wide class does not cost narrow ones any precision. */
 static void test_noise_is_that_of_the_class(void **state) {
     (void)state;
     static const float x[] = {1e5f, 0, 0,     -1e5f, 0,  .1f, 0, 5,  0,

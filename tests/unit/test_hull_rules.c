@@ -1,6 +1,6 @@
-/* test_hull_rules.c: what must hold for hulls whatever their formulas are: the order of the sets,
- * invariances, local sets of all samples, leaving one out by its closed form, and that pruning
- * changes no class. */
+/* test_hull_rules.c: what must hold for hulls regardless of their formulas: the order of the
+ * sets, invariances, local sets of all samples, leaving one out by its closed form, and that
+ * pruning changes no class. */
 #include "hull_world.h"
 #include "methods/hull/fit.h"
 
@@ -109,7 +109,7 @@ static void test_affine_hull_within_disk_within_convex_hull_within_samples(void 
             for (size_t i = 0; i < CELLS; i++) {
                 d[3][i] = nearest_row(&r, i / K, i % K, &spaces[of]);
                 for (size_t o = 0; o < 3; o++) {
-                    /* linear: floats, to 1e-3 of the square, as far as not measured again */
+                    /* linear: floats, to 1e-3 of the square, unless measured again */
                     double slack = spaces[of].curved || o == 2 ? 1e-7 : 6e-4;
                     if (!(d[o][i] <= d[o + 1][i] * (1 + slack) + 1e-5))
                         fail_msg("space %zu, query %zu, class %zu: set %zu at %.12g, the next at "
@@ -164,8 +164,8 @@ static void test_the_linear_kernel_is_no_kernel(void **state) {
         }
 }
 
-/* Linear and rbf sets, global and local, are where the rows are. share: of the distances, where
- * they are found in double; a hundredth of it is an absolute tolerance. */
+/* Linear and rbf sets, global and local, move with the rows. share: tolerance relative to the
+ * distances where these are computed in double; a hundredth of it is an absolute tolerance. */
 static void check_moved(const rows *r, const rows *moved, double cut, double share) {
     for (size_t i = 0; i < LM_COUNT(linear_sets); i++)
         for (size_t k = 0; k <= 6; k += 6)
@@ -195,7 +195,8 @@ static void test_moving_everything_changes_nothing(void **state) {
     check_moved(&r, &moved, 1e-3, 1e-7);
 }
 
-/* Even features go a million away, where squares leave no digits for what tells rows apart. */
+/* Even features move a million away, where squares have no digits left for the differences of
+ * rows. */
 static void go_far(float *x, float *moved, size_t n) {
     for (size_t i = 0; i < n * D; i++) {
         x[i] = i % 2 ? x[i] : roundf(x[i] * 8) / 8;
@@ -291,7 +292,7 @@ static void test_every_row_twice_changes_nothing(void **state) {
         }
 }
 
-/* One row more often than the others moves means, but neither hulls nor hard spheres. */
+/* Repeating one row moves means, but neither hulls nor hard spheres. */
 static void test_one_row_more_often_moves_no_hull(void **state) {
     (void)state;
     static const slow_set sets[] = {
@@ -351,7 +352,7 @@ static void test_local_sets_of_all_samples_are_the_global_ones(void **state) {
 
 /* ---- equal distances ---- */
 
-/* The class of one query of two features from a few rows, in every way there is to ask. */
+/* The class of one query of two features, given a few rows, in every way to ask for it. */
 static void assert_class(const char *what, slow_set s, const float *x, const double *y, size_t n,
                          const float *query, int32_t want) {
     for (int way = 0; way < 4; way++) {

@@ -1,4 +1,4 @@
-/* knn against an obviously right reference: all distances in double, sorted by (distance, row). */
+/* knn against a simple reference: all distances in double, sorted by (distance, row). */
 #include "model/model.h"
 #include "num/pack.h"
 #include "support.h"
@@ -68,7 +68,7 @@ static limn_model *train(limn_context *ctx, const limn_data *data, const char *m
 
 static const char *const metrics[] = {"l2", "l1", "cosine"};
 
-/* Equal distances come out of the squared sums in the same order, so rows must agree exactly. */
+/* Equal distances give equal sums in both, so rows must agree exactly. */
 static void check_search(limn_context *ctx, const limn_data *data, const char *metric, size_t k,
                          size_t step) {
     enum { N = 40 };
@@ -97,7 +97,7 @@ static void check_search(limn_context *ctx, const limn_data *data, const char *m
                 fail_msg("%s %s query %zu rank %zu: %.17g, not %.17g", metric,
                          step == 1 ? "single" : "batch", q, i, distances[q * k + i],
                          slow[i].distance);
-            /* The same distance may be reached by another row only if it is a tie to rounding. */
+            /* Another row may appear only if its distance ties to rounding. */
             double own = slow_distance(metric, x + q * d, data->x + (size_t)rows[q * k + i] * d, d);
             if ((size_t)rows[q * k + i] != slow[i].row)
                 assert_true(fabs(own - slow[i].distance) <= 1e-14 * (own + 1e-300) ||
@@ -132,7 +132,7 @@ static void test_search_equals_sorting_all_distances_on_every_shape_and_isa(void
     assert_true(lm_isa_use(before));
 }
 
-/* Large enough for many blocks and for the bound to move often. */
+/* Large enough for many blocks and for the bound to change often. */
 static void test_search_is_exact_on_thousands_of_rows(void **state) {
     (void)state;
     limn_context *ctx = make_context(NULL, 1, 1);
@@ -148,7 +148,7 @@ static void test_search_is_exact_on_thousands_of_rows(void **state) {
     limn_context_free(ctx);
 }
 
-/* One predictor for a large k also serves small ones, and queries that do not fit at once. */
+/* A predictor for a large k also works for smaller ones, and for more queries than fit at once. */
 static void test_a_large_k_shares_its_scratch_with_small_ones(void **state) {
     (void)state;
     enum { N = 300, MOST = 4000 };
@@ -183,7 +183,7 @@ static void test_a_large_k_shares_its_scratch_with_small_ones(void **state) {
     free(distances);
 }
 
-/* Rows whose squared norm is nothing in float still have a direction. */
+/* Rows whose squared norm is 0 in float still have a direction. */
 static void test_cosine_finds_rows_of_tiny_values(void **state) {
     (void)state;
     static const float tiny[] = {1e-20f, 1e-24f, 1e-38f, 1e-44f};
@@ -245,7 +245,7 @@ static void test_a_far_query_stays_finite_behind_the_scaler(void **state) {
 
 static void test_ties_go_to_the_lower_row_and_to_the_smaller_class(void **state) {
     (void)state;
-    /* Rows 1..4 are all at distance 1 of the query 0. */
+    /* Rows 1..4 are all at distance 1 from the query 0. */
     const float x[] = {5, 1, -1, 1, -1};
     const double y[] = {0, 2, 1, 1, 2};
     limn_context *ctx = make_context(NULL, 1, 1);

@@ -35,7 +35,7 @@ static void test_equal_numbers_are_one_class_named_as_first_seen(void **state) {
     assert_int_equal(add(&w, &labels, "one"), 3);
     assert_int_equal(add(&w, &labels, "One"), 4);
     assert_int_equal(add(&w, &labels, ""), 5);
-    assert_int_equal(add(&w, &labels, "1e999"), 6); /* no finite number: text */
+    assert_int_equal(add(&w, &labels, "1e999"), 6); /* not a finite number: text */
     assert_int_equal(add(&w, &labels, "2e999"), 7);
     assert_int_equal(labels.count, 8);
     assert_string_equal(labels.names[0], "+1");

@@ -1,5 +1,5 @@
-/* lda and what it stands on, against plain loops: Gauss elimination, the definition of the scores.
- */
+/* lda and the functions it uses, against plain loops: Gaussian elimination, the definition of
+ * the scores. */
 #include "fit/discriminant.h"
 #include "model/model.h"
 #include "num/linalg.h"
@@ -16,7 +16,7 @@
 
 enum { MOST = 12 };
 
-/* x <- the solution of a x = x by Gauss elimination with pivots; a is destroyed. */
+/* x <- the solution of a x = x by Gaussian elimination with pivoting; a is destroyed. */
 static void slow_solve(double *a, size_t d, double *x) {
     for (size_t c = 0; c < d; c++) {
         size_t pivot = c;
@@ -65,7 +65,7 @@ static void test_solving_equals_elimination_and_least_norm_where_singular(void *
             draw_matrix(a, d, rank, &rng);
             for (size_t j = 0; j < 2 * d; j++)
                 x[j] = lm_rng_normal(&rng);
-            /* A right-hand side in the range of a: a times something that is itself in it. */
+            /* A right-hand side in the range of a: a times a vector that is itself in the range. */
             for (size_t i = 0; i < d; i++) {
                 want[i] = 0;
                 for (size_t j = 0; j < d; j++)
@@ -98,7 +98,8 @@ static void test_solving_equals_elimination_and_least_norm_where_singular(void *
     limn_context_free(ctx);
 }
 
-/* log prior + log density of a Gaussian, up to what all classes share, straight from the rows. */
+/* log prior + log density of a Gaussian, up to the terms that all classes share, straight from
+ * the rows. */
 static void slow_scores(const limn_data *data, double shrinkage, bool uniform, const float *query,
                         double *score) {
     size_t d = data->schema.features, k = data->schema.labels.count, n = data->n;
@@ -180,7 +181,7 @@ static void test_probabilities_equal_those_of_gaussian_classes(void **state) {
     limn_context_free(ctx);
 }
 
-/* One row a class has no covariance at all: the nearest mean answers. */
+/* With one row per class there is no covariance: the nearest mean answers. */
 static void test_without_any_scatter_the_nearest_mean_answers(void **state) {
     (void)state;
     const float x[] = {0, 0, 10, 0, 0, 10}, queries[] = {1, 1, 8, 1, 2, 9};

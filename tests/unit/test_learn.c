@@ -1,6 +1,6 @@
-/* Online learning above the method: checks, scaling, ids, new classes, predictors of a model that
- * has changed, failures in the middle, the mark. The method is a toy that keeps every row, so that
- * what the model must hold is known. */
+/* Online learning above the method: checks, scaling, ids, new classes, predictors of a model
+ * that has changed, failures in the middle, the mark. The method is a toy that keeps every row, so
+ * that the expected contents of the model are known. */
 #include "support.h"
 #include "toy_online.h"
 
@@ -136,7 +136,7 @@ static void test_rows_are_scaled_as_queries_are(void **state) {
 
 static void test_long_scaled_lessons_are_learned_whole(void **state) {
     (void)state;
-    enum { WIDE = 70000, ROWS = 9 }; /* three rows fit in a piece */
+    enum { WIDE = 70000, ROWS = 9 }; /* three rows fit into a piece */
     world w;
     int32_t label[ROWS] = {0, 1, 0, 1, 1, 0, 0, 1, 1};
     double unused[ROWS];
@@ -282,7 +282,7 @@ static void test_cancelling_leaves_the_rows_before(void **state) {
         assert_int_equal(learned, stop);
         assert_int_equal(w.model->rows, stop);
         w.stop_after = -1;
-        l = lesson_of(&w, learned, N - learned); /* and on from there */
+        l = lesson_of(&w, learned, N - learned); /* and continue from there */
         assert_int_equal(limn_learn(w.ctx, w.model, &l, NULL), LIMN_OK);
         l = lesson_of(&whole, 0, N);
         assert_int_equal(limn_learn(whole.ctx, whole.model, &l, NULL), LIMN_OK);
@@ -336,7 +336,7 @@ static void test_new_classes_are_numbered_behind(void **state) {
     open_world(&w, LIMN_CLASSIFY, LIMN_SCALE_NONE);
     assert_int_equal(limn_model_add_class(w.ctx, w.model, "b", &index), LIMN_OK);
     assert_int_equal(index, 1);
-    assert_int_equal(w.model->changes, 0); /* nothing new: predictors stay good */
+    assert_int_equal(w.model->changes, 0); /* nothing new: predictors stay valid */
     assert_int_equal(limn_model_add_class(w.ctx, w.model, "7", &index), LIMN_OK);
     assert_int_equal(index, 2);
     assert_int_equal(limn_model_add_class(w.ctx, w.model, "7.0", &index), LIMN_OK);
@@ -442,7 +442,7 @@ static void test_forgotten_rows_are_gone_and_others_are_no_error(void **state) {
     assert_int_equal(forgotten, 0);
     assert_int_equal(limn_compact(w.ctx, w.model), LIMN_OK);
     assert_int_equal(body(w.model)->compacted, 1);
-    limn_model_describe(w.model, &info); /* figures follow the model */
+    limn_model_describe(w.model, &info); /* the figures follow the model */
     assert_int_equal(info.rows, 10);
     assert_true(info.touched_vectors == 8);
     assert_string_equal(limn_model_stat(w.model, 0, &kept), "kept");
@@ -450,7 +450,7 @@ static void test_forgotten_rows_are_gone_and_others_are_no_error(void **state) {
     size_t bytes;
     assert_int_equal(lm_model_measure(w.ctx, w.model, &bytes), LIMN_OK);
     assert_int_equal(info.bytes, bytes);
-    l = lesson_of(&w, 10, 1); /* ids are never given again */
+    l = lesson_of(&w, 10, 1); /* ids are never reused */
     assert_int_equal(limn_learn(w.ctx, w.model, &l, NULL), LIMN_OK);
     assert_int_equal(body(w.model)->rows[8].id, 10);
     close_world(&w);

@@ -1,5 +1,6 @@
-/* Online learning of a real method through the public interface: however the rows come (at once,
- * one by one, with the model saved and opened in between, after a stop), the same file results. */
+/* Online learning of a real method through the public interface: the resulting file does not
+ * depend on how the rows arrive (at once, one by one, with the model saved and opened in between,
+ * after a stop). */
 #include "model/model.h"
 #include "support.h"
 
@@ -187,7 +188,7 @@ static void test_training_and_learning_is_training_on_everything(void **state) {
     (void)state;
     for (size_t v = 0; v < LM_COUNT(variants); v++) {
         if (variants[v].scale != LIMN_SCALE_NONE)
-            continue; /* the scaling is that of the rows that were trained on */
+            continue; /* the scaling is that of the training rows */
         world w;
         double *said = malloc(2 * N * CLASSES * sizeof *said);
         open_world(&w, variants[v].task, variants[v].scale, 1);

@@ -1,4 +1,4 @@
-/* test_libsvm.c: the sparse format: detection, labels, growing rows, and its sentences. */
+/* test_libsvm.c: the sparse format: detection, labels, growing rows, and its messages. */
 #include "data_world.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@ static void test_pairs_are_told_from_tables(void **state) {
     (void)state;
     static const struct {
         const char *text;
-        size_t rows, features; /* 0 rows: a table that cannot be read as asked */
+        size_t rows, features; /* 0 rows: a table that cannot be read with these options */
     } cases[] = {
         {"+1 1:0.5 3:2\n-1 2:1\n", 2, 3},
         {"1 1:0.5\n", 1, 1},
@@ -62,7 +62,7 @@ static void test_features_that_do_not_appear_are_0(void **state) {
     world_close(&w);
 }
 
-/* Against a dense reference, with the largest index coming late and often. */
+/* Against a dense reference, with the largest index appearing late and often. */
 static void test_rows_survive_every_growth_of_the_stride(void **state) {
     (void)state;
     enum { N = 300, D = 400 };
@@ -183,7 +183,7 @@ static void test_what_would_not_fit_is_refused_before_memory_is_taken(void **sta
     world_close(&w);
 }
 
-/* Rows are stored with room for features to come; the limit is about those that came. */
+/* Rows are stored with room for more features; the limit counts only those that came. */
 static void test_the_limit_can_be_used_up_to_the_last_byte(void **state) {
     (void)state;
     static const char *const starts[] = {"1 2:1\n2 9999:1\n", "1 8000:1\n2 9999:1\n"};

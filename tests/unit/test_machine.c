@@ -16,9 +16,9 @@
 
 enum { CLASSES_MAX = 13, QUERIES = 256 };
 #define BOUND 1e-5        /* of sum |coef| K + |rho| */
-#define SMALLEST 0x1p-125 /* powers below are taken as 0 */
+#define SMALLEST 0x1p-125 /* smaller powers count as 0 */
 
-/* Runs what follows once for each instruction set, and leaves the best one in use. */
+/* Runs what follows once for each instruction set, and leaves the best one selected. */
 typedef void on_isa(void);
 
 static void each_isa(on_isa *run) {
@@ -103,7 +103,7 @@ static void test_small_powers_are_zero(void **state) {
     each_isa(check_underflow);
 }
 
-/* ---- machines drawn at random, and f of them by plain loops ---- */
+/* ---- random machines, and f by plain loops ---- */
 
 typedef struct plan {
     lm_svm_type type;
@@ -192,7 +192,7 @@ static double slow_kernel(const lm_svm *svm, const float *s, const float *x, dou
     return svm->kernel.type == LM_SIGMOID ? tanh(inner) : pow(inner, svm->kernel.degree);
 }
 
-/* f, and what its error is measured by. */
+/* f, and the magnitude that its error is relative to. */
 typedef struct slow_value {
     double f, size, underflow;
 } slow_value;
@@ -251,7 +251,7 @@ static void ask(const subject *s, size_t first, size_t n, double *f) {
     free(x);
 }
 
-/* In scratch of just its size, and filled with what must not matter. */
+/* With scratch of exactly its size, filled with values that must not matter. */
 static void take_scratch(limn_context *ctx, subject *s, size_t n) {
     size_t bytes;
     lm_free_aligned(&ctx->mem, s->scratch);
@@ -299,7 +299,7 @@ static void check_values(const subject *s) {
     free(want);
 }
 
-/* A function alone looks at its coefficients other than 0 only. */
+/* A single function reads only its non-zero coefficients. */
 static void check_lists(const subject *s) {
     const lm_svm *svm = &s->m.svm;
     size_t others = 0, from = 0;
@@ -457,7 +457,7 @@ static void test_small_and_large_gamma_offsets_and_unknown_features(void **state
     each_isa(check_gammas);
 }
 
-/* Where gamma |s|^2 is large, the error must be that of the distance, not that of |s|. */
+/* Where gamma |s|^2 is large, the error must be relative to the distance, not to |s|. */
 static void check_far_vectors(void) {
     static const double spreads[] = {10, 1000, 1e5};
     for (size_t i = 0; i < LM_COUNT(spreads); i++)

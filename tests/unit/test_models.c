@@ -1,5 +1,6 @@
-/* test_models.c: models of released versions (tests/models): saved again and opened, they answer
- * with the same bits; tests/cli/test_models.py compares the answers with those of their time. */
+/* test_models.c: models of released versions (tests/models): saved again and opened, they give
+ * the same answers bit for bit; tests/cli/test_models.py compares the answers with the original
+ * ones. */
 #include "model/model.h"
 #include "support.h"
 
@@ -76,7 +77,7 @@ static void test_saving_an_old_model_changes_no_answer(void **state) {
         ask(ctx, model, one);
         ask(ctx, saved, other);
         if (memcmp(one, other, QUERIES * MOST * sizeof *one) != 0)
-            fail_msg("%s: saved again it answers otherwise", found.gl_pathv[i]);
+            fail_msg("%s: answers differ after saving it again", found.gl_pathv[i]);
         limn_model_free(saved);
         limn_model_free(model);
         limn_context_free(ctx);

@@ -1,5 +1,6 @@
 /* The exact neighbours of a packed set against a plain loop: all keys in double, sorted by (key,
- * row). Scratch is allocated to the byte, so that the address sanitizer sees a step beyond it. */
+ * row). Scratch is allocated to the byte, so that the address sanitizer notices a step beyond it.
+ */
 #include "num/nearest.h"
 #include "support.h"
 
@@ -69,7 +70,7 @@ typedef struct world {
     lm_nearest_set set;
 } world;
 
-/* Packs total rows; the set is a view of n of them from panel first on. */
+/* Packs total rows; the set is a view of n of them, starting at panel first. */
 static void world_begin(world *w, const float *rows, size_t total, size_t d, size_t first, size_t n,
                         lm_nearest_metric metric) {
     memset(w, 0, sizeof *w);
@@ -110,8 +111,8 @@ static bool integers(const float *x, size_t d) {
     return true;
 }
 
-/* Keys to rounding; rows exactly, but where two keys are equal to rounding. The order that is
- * given holds exactly for the keys that are given. */
+/* Keys agree to rounding; rows agree exactly, except where two keys are equal to rounding. The
+ * returned keys are exactly in order. */
 static void check_found(const world *w, const float *x, size_t k, size_t exclude,
                         lm_nearest_found found) {
     size_t count;
@@ -142,7 +143,7 @@ static void check_same(lm_nearest_found a, const lm_ranked *b, size_t count) {
     }
 }
 
-/* n queries at once, and each alone: both right, and the same bits. */
+/* n queries at once, and each alone: both correct, and equal bit for bit. */
 static void check_queries(const world *w, const float *x, size_t n, size_t k) {
     void *many = scratch_for(n, k), *one = scratch_for(1, k);
     lm_ranked *kept = malloc((k + 1) * sizeof *kept);
@@ -181,9 +182,9 @@ static void check_excluded(const world *w, const float *x, size_t n, size_t k) {
 
 enum { FAR = SHAPE_COUNT, MIXED, UNEVEN, KIND_COUNT }; /* beyond the shapes of support.h */
 
-/* FAR: values that overflow in float when squared or subtracted, beside ones that underflow. MIXED:
- * small integers and zero rows. Both hold many equal rows. UNEVEN: rows of one size beside rows
- * whose squared norms are hardly or not at all numbers in float. */
+/* FAR: values that overflow in float when squared or subtracted, next to ones that underflow.
+ * MIXED: small integers and zero rows. Both have many equal rows. UNEVEN: rows of one size next to
+ * rows whose squared norms are subnormal or 0 in float. */
 static float odd_value(int kind, size_t row, lm_rng *rng) {
     static const float far[] = {3e38f, -3e38f, 1e19f, -1e19f, 1e-23f, 1e-40f, 0, 1};
     static const double scale[] = {1, 1e-20, 3e-22, 1e-38};
@@ -244,7 +245,7 @@ static void test_found_rows_equal_a_plain_loop_on_every_kind_metric_and_isa(void
     assert_true(lm_isa_use(before));
 }
 
-/* Many blocks, in which the bound moves often and the candidates overflow their buffer. */
+/* Many blocks, in which the bound changes often and the candidates overflow their buffer. */
 static void test_found_rows_equal_a_plain_loop_on_thousands_of_rows(void **state) {
     (void)state;
     enum { N = 4001, QUERIES = 9 };
@@ -283,8 +284,8 @@ static void test_an_excluded_row_is_not_found_and_all_others_are(void **state) {
         }
 }
 
-/* Row 0 has one large feature and many that are lost when they are added to it in float, one by
- * one. Row 40 is nearer by less than what was lost. */
+/* Row 0 has one large feature and many small ones that are lost when added to it one by one in
+ * float. Row 40 is nearer by less than the loss. */
 static void test_a_row_that_rounding_alone_brings_near_is_not_preferred(void **state) {
     (void)state;
     enum { D = 47, N = 50, QUERIES = 5 };
@@ -361,8 +362,8 @@ static void test_no_neighbours_of_nothing_or_for_k_0(void **state) {
         }
 }
 
-/* One scratch for the most rows and the largest k serves all smaller ones, in every order, and
- * nothing is written behind it. */
+/* Scratch for the most rows and the largest k is enough for all smaller ones, in any order, and
+ * nothing is written past its end. */
 static void test_scratch_for_the_most_serves_all_and_is_not_overrun(void **state) {
     (void)state;
     enum { N = 3000, ROWS = 64, MOST = 2900, GUARD = 4096 };
@@ -402,7 +403,7 @@ static void test_scratch_is_small_for_one_query_and_its_size_is_checked(void **s
     assert_false(lm_nearest_scratch(SIZE_MAX / 4, 1, &bytes));
 }
 
-/* More neighbours than rows are asked for: scratch for all rows is enough. */
+/* If more neighbours than rows are requested, scratch for all rows is enough. */
 static void test_scratch_for_all_rows_serves_any_k(void **state) {
     (void)state;
     enum { N = 100, QUERIES = 6 };
@@ -425,7 +426,7 @@ static void test_scratch_for_all_rows_serves_any_k(void **state) {
     free(x);
 }
 
-/* So many candidates that the queries are answered in parts: none is lost. */
+/* With so many candidates the queries are answered in parts: none is lost. */
 static void test_queries_that_do_not_fit_at_once_are_answered_in_parts(void **state) {
     (void)state;
     enum { N = 30000, QUERIES = 7, K = 20000 };

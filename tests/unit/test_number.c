@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text as both readers need it: something that is no number behind it, then padding. */
+/* The text as both readers need it: followed by something that is not a number, then padding. */
 typedef struct padded {
     char bytes[1200];
     size_t length;
@@ -29,7 +29,7 @@ static padded pad(const char *text) {
     return p;
 }
 
-/* Both float readers agree with strtof to the bit, or all refuse. */
+/* Both float readers agree with strtof bit for bit, or all refuse. */
 static void check_float(const char *text) {
     padded p = pad(text);
     float expected = strtof(text, NULL), value = NAN, fast = NAN;
@@ -88,7 +88,7 @@ static void test_printed_floats_read_back_as_strtof_reads_them(void **state) {
     }
 }
 
-/* The number halfway between two floats, and its neighbours a hair below and above, are where an
+/* Numbers halfway between two floats, and their neighbours just below and above, are where an
  * error of one unit in the last place of a double shows. */
 static void test_midpoints_between_floats_round_as_strtof_rounds_them(void **state) {
     (void)state;

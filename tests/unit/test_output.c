@@ -1,5 +1,5 @@
-/* test_output.c: output files of src/base: what is written arrives whole or not at all, with the
- * permissions of what it replaces, and every failure leaves the old file. */
+/* test_output.c: output files of src/base: they are written in full or not at all, with the
+ * permissions of the file they replace, and every failure leaves the old file. */
 #include "base/base.h"
 #include "counting.h"
 
@@ -216,7 +216,7 @@ static void test_devices_are_written_through_and_a_full_one_fails(void **state) 
     if (access("/dev/full", W_OK) != 0)
         skip();
     assert_int_equal(limn_output_open(f->ctx, "/dev/full", &out), LIMN_OK);
-    assert_int_equal(limn_output_write(out, "abc", 3), LIMN_OK); /* kept until the flush */
+    assert_int_equal(limn_output_write(out, "abc", 3), LIMN_OK); /* buffered until the flush */
     assert_int_equal(limn_output_commit(out), LIMN_E_IO);
     assert_non_null(strstr(limn_error(f->ctx), "/dev/full"));
 }

@@ -86,7 +86,8 @@ static void check_all(const char *isa) {
             assert_memory_equal(out, part, sizeof out);
             lm_split_dots(&m.split, 0, PANELS, m.x, out, spare);
             assert_dots(&m, out, false, isa);
-            /* A row's bits depend neither on where one begins nor on how many are asked for. */
+            /* A row's bits depend neither on the first row of the call nor on the number of
+             * rows. */
             for (size_t first = 0; first < PANELS; first++)
                 for (size_t count = 1; first + count <= PANELS; count++) {
                     double *room = malloc(count * LM_PANEL * sizeof *room);

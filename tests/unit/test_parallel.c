@@ -1,4 +1,4 @@
-/* lm_parallel: every piece once, also where threads cannot be had. Also run under TSan. */
+/* lm_parallel: every piece runs once, even where no threads can be started. Also run under TSan. */
 #include "base/work.h"
 
 #include <setjmp.h>

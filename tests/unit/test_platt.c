@@ -63,7 +63,8 @@ static struct svm_model *world_train(world *w, int probability) {
     return model;
 }
 
-/* f of the rows held out, fold by fold, as LIBSVM finds them (it draws its folds by rand()). */
+/* f of the rows held out, fold by fold, as LIBSVM computes them (it draws its folds with
+ * rand()). */
 static void held_out_values(const world *w, int first, int count, int split, double *f) {
     enum { FOLDS = 5 };
     int order[ROWS];
@@ -119,7 +120,7 @@ static void test_the_fit_equals_that_of_libsvm(void **state) {
     }
 }
 
-/* Every row of the training data, and one from far away. */
+/* Every row of the training data, and one far away. */
 static void check_probabilities(const world *w, const struct svm_model *model, size_t k) {
     struct svm_node far[] = {{1, 1e3}, {2, -1e3}, {-1, 0}};
     for (size_t row = 0; row <= ROWS; row++) {
@@ -156,7 +157,7 @@ static void test_the_coupling_repeats_libsvm(void **state) {
     }
 }
 
-/* ---- the sigmoid by itself ---- */
+/* ---- the sigmoid alone ---- */
 
 /* The gradient at the fit, in long double, from the definition. */
 static void gradient(const double *f, const bool *positive, size_t n, lm_sigmoid_fit fit,
@@ -216,7 +217,7 @@ static void test_degenerate_values_give_a_finite_fit(void **state) {
             }
 }
 
-/* All rows of one kind: the prior's answer, (n + 1) / (n + 2), whatever f is. */
+/* All rows of one kind: the prior's answer, (n + 1) / (n + 2), for any f. */
 static void test_one_kind_of_rows_gives_its_target(void **state) {
     (void)state;
     enum { N = 9 };
@@ -244,7 +245,7 @@ static void test_the_sigmoid_neither_overflows_nor_cancels(void **state) {
     assert_true(lm_platt(fit, INFINITY) == 1 && lm_platt(fit, -INFINITY) == 0);
 }
 
-/* ---- the coupling by itself ---- */
+/* ---- the coupling alone ---- */
 
 typedef struct pairs {
     size_t k;
@@ -255,7 +256,7 @@ typedef enum kind {
     RANDOM,     /* any r */
     CONSISTENT, /* r_ij = p_i / (p_i + p_j): the matrix of the problem is singular */
     EXTREME,    /* each r at one of the bounds of clipping */
-    ORDERED,    /* each class beats all that follow */
+    ORDERED,    /* each class beats all later ones */
     CYCLE,      /* each class beats the next half of a circle */
     MIXED,      /* bounds and random values */
     EVEN,

@@ -1,6 +1,6 @@
-/* test_qp.c: the programs of the hulls against their definitions, against the trying of all sets of
- * free weights and against projected gradients (qp_world.h); no run asks the heap for anything.
- * And the parts that they are made of. */
+/* test_qp.c: the programs of the hulls against their definitions, against trying all sets of
+ * free weights and against projected gradients (qp_world.h); no run allocates from the heap. Also
+ * the parts that they are made of. */
 #include "base/quickselect.h"
 #include "heap_calls.h"
 #include "num/cholesky.h"
@@ -37,7 +37,7 @@ static double rounding(const program *w) {
     return 1e-13 * most;
 }
 
-/* By lm_qp_simplex, or lm_qp_sphere_run where there is a bound (q is diag(G)/2 there). */
+/* With lm_qp_simplex, or lm_qp_sphere_run if there is a bound (q is diag(G)/2 there). */
 static answer solve(program *w, const lm_qp_goal *goal, bool whole) {
     answer r = {.a = calloc(w->n, sizeof(double))};
     lm_qp_gram gram =
@@ -60,7 +60,7 @@ static answer solve(program *w, const lm_qp_goal *goal, bool whole) {
     return r;
 }
 
-/* A program that fails is named. */
+/* A program that fails is reported by name. */
 static void expect(const program *w, const answer *r, bool holds, const char *what) {
     if (!holds)
         fail_msg("%s: cloud %d, aim %d, n %zu, p %zu, bound %g, top %g: value %.17g, gap %g, "
@@ -69,7 +69,7 @@ static void expect(const program *w, const answer *r, bool holds, const char *wh
                  r->qp.iterations, r->qp.passes, r->qp.full, r->qp.converged);
 }
 
-/* Whatever was asked for: feasible, and the numbers are those of a. */
+/* For any request: a is feasible, and the numbers are those of a. */
 static void check_truth(const program *w, const answer *r) {
     long double sum = 0;
     double noise = rounding(w);
@@ -192,7 +192,7 @@ static void test_larger_programs_of_every_kind_end_with_a_proof(void **state) {
         }
 }
 
-/* q beyond all proportion to G: the vertex with the largest q wins, or its likes. */
+/* q out of all proportion to G: the vertex with the largest q wins, or one that ties with it. */
 static void test_q_may_be_of_any_size(void **state) {
     (void)state;
     static const double sizes[] = {1e-300, 1e-20, 1e9, 1e20, 1e300};
@@ -257,7 +257,7 @@ static void test_a_gap_that_is_left_bounds_the_error(void **state) {
     assert_true(passes[0] < passes[1]);
 }
 
-/* Thresholds about the least value: in units of its height above the plain bound. */
+/* Thresholds around the minimum: in units of its height above the plain bound. */
 static void test_abandons_only_what_is_above_and_early(void **state) {
     (void)state;
     size_t abandoned = 0, with = 0, without = 0, full = 0;
@@ -335,7 +335,7 @@ static void test_every_start_ends_at_the_same_value(void **state) {
                 start[0][i] = 1; /* all: many more than are independent */
                 start[1][i] = lm_rng_unit(&rng) * 1e300;
                 start[2][i] = lm_rng_normal(&rng);
-                start[3][i] = -1; /* nothing to begin with */
+                start[3][i] = -1; /* nothing to start from */
                 start[4][i] = i % 2 ? NAN : i % 3 ? INFINITY : 0;
                 start[5][i] = i == 17;
             }

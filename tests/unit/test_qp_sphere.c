@@ -52,7 +52,7 @@ static void test_a_hard_sphere_holds_all_points_and_touches_its_support(void **s
             for (size_t i = 0; i < n; i++)
                 if (a[i] > 1e-9)
                     assert_true(fabsl(distance_of(&w, a, i) - ball.r2) <= 1e-9L * w.top);
-            /* the least value is minus half the squared radius */
+            /* the minimum is minus half the squared radius */
             assert_true(fabs(ball.r2 + 2 * ball.qp.value) <= 1e-11 * w.top);
             assert_true(n > 1 || ball.r2 == 0);
             assert_true(ball.s2 >= 0);
@@ -102,7 +102,7 @@ static void test_a_soft_sphere_has_the_radius_of_its_free_points(void **state) {
                 if (a[i] == 0)
                     assert_true(d2 <= ball.r2 + 1e-9 * w.top);
             }
-            assert_true(free > 0); /* 1/bound is no whole number */
+            assert_true(free > 0); /* 1/bound is not a whole number */
             assert_true((double)outside <= nu[v] * N);
             program_free(&w);
         }
@@ -123,7 +123,7 @@ static void test_without_free_points_the_radius_is_in_the_middle(void **state) {
     lm_qp_ball ball = sphere_on_a_line((const double[]){-2, -1, 1, 2}, 4, 0.5, a);
     assert_true(a[0] == 0.5 && a[1] == 0 && a[2] == 0 && a[3] == 0.5);
     assert_true(fabs(ball.r2 - 2.5) <= 1e-14 && fabs(ball.s2) <= 1e-14);
-    /* all at the bound: the least of them. Centre 1, distances 1, 1, 0 and 2 */
+    /* all at the bound: the smallest distance. Centre 1, distances 1, 1, 0 and 2 */
     ball = sphere_on_a_line((const double[]){0, 2, 1, -1, 3}, 5, 0.2, a);
     assert_true(fabs(ball.r2 - 0) <= 1e-14 && fabs(ball.s2 - 1) <= 1e-14);
     /* a bound below 1/n allows nothing: it is 1/n */
@@ -137,7 +137,7 @@ static void test_without_free_points_the_radius_is_in_the_middle(void **state) {
     assert_true(fabs(ball.r2) <= 1e-14);
 }
 
-/* Where 1/bound is a whole number there may be none free, and rounding must not look like one. */
+/* If 1/bound is a whole number there may be no free weight, and rounding must not look like one. */
 static void test_the_radius_lies_between_inner_and_outer_points(void **state) {
     (void)state;
     size_t none_free = 0;
@@ -190,7 +190,7 @@ static void test_training_finds_what_a_run_finds(void **state) {
 
 /* ---- pairs of weights ---- */
 
-/* From all weights alike. */
+/* Starting from equal weights. */
 static void check_pairs(cloud shape, size_t n, size_t p, double bound, double scale,
                         uint64_t seed) {
     program w = program_make(shape, AIM_SPHERE, n, p, bound, scale, seed);
@@ -249,7 +249,7 @@ static void test_pairs_that_come_to_no_end_say_so(void **state) {
     program_free(&w);
 }
 
-/* Narrow kernels: nearly all weights are free, whatever the bound. */
+/* Narrow kernels: nearly all weights are free, for any bound. */
 static void test_training_by_pairs_finds_the_sphere_of_a_narrow_kernel(void **state) {
     (void)state;
     enum { N = 500 };
@@ -283,7 +283,7 @@ static void test_training_by_pairs_finds_the_sphere_of_a_narrow_kernel(void **st
             if (is_free)
                 assert_true(fabs(1 - 2 * dot + ball.s2 - ball.r2) < 1e-7);
         }
-        assert_true(free_weights > 256); /* more than the corral begins with */
+        assert_true(free_weights > 256); /* more than the corral starts with */
     }
     free(cells);
     limn_context_free(ctx);

@@ -1,5 +1,5 @@
 /* test_reader.c: tables (CSV, TSV, ...): the rules for separators, headers, labels and matching,
- * and the sentences about bad files. */
+ * and the messages about bad files. */
 #include "data_world.h"
 
 /* ---- what a table looks like ---- */
@@ -332,7 +332,7 @@ static void test_ragged_rows_are_counted(void **state) {
     must_fail(&w, "1 2 3\n1 2  \r\n", NULL, NULL, LIMN_E_DATA,
               "t.csv: line 2: 2 cells, but the first row has 3; check for a missing or extra "
               "separator");
-    /* text in a number's place, because a cell is missing before it */
+    /* text where a number should be, because the row lacks a cell before it */
     must_fail(&w, "1,2,a\n1,b\n", NULL, NULL, LIMN_E_DATA,
               "t.csv: line 2: 2 cells, but the first row has 3; check for a missing or extra "
               "separator");
@@ -396,7 +396,7 @@ static void test_columns_are_matched_by_name_in_any_order(void **state) {
     ASSERT_ROW(data, 0, 5, 6);
     ASSERT_ROW(data, 1, 7, 8);
     assert_int_equal(limn_data_classes(data)[0], 1);
-    assert_int_equal(limn_data_classes(data)[1], 2); /* unknown: behind those of the model */
+    assert_int_equal(limn_data_classes(data)[1], 2); /* unknown: after those of the model */
     assert_string_equal(limn_data_class_name(data, 2), "new");
     assert_int_equal(w.warnings, 0);
     limn_data_free(data);
@@ -639,7 +639,7 @@ static void test_rows_before_a_bad_one_are_handed_out_first(void **state) {
     world_close(&w);
 }
 
-/* Any text gives the same set or the same sentence, however its bytes arrive. */
+/* Any text gives the same set or the same message, however its bytes arrive. */
 static void test_the_result_does_not_depend_on_how_the_bytes_arrive(void **state) {
     (void)state;
     static const char *const texts[] = {

@@ -1,4 +1,4 @@
-/* What trees ask at nodes and leaves, on every instruction set, against loops in double. */
+/* What trees compute at nodes and leaves, on every instruction set, against loops in double. */
 #include "num/rows.h"
 #include "support.h"
 
@@ -35,7 +35,7 @@ static void test_distances_of_pairs_equal_loops(void **state) {
     lm_isa_use(lm_isa_at(0));
 }
 
-/* Whole numbers have sums without rounding, so equal distances are equal whatever adds them up. */
+/* Sums of whole numbers are not rounded, so equal distances are equal in any order of summation. */
 static void test_distances_of_whole_numbers_are_exact(void **state) {
     (void)state;
     const char *isa;

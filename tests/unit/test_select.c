@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { ROWS = 60, FOLDS = 5, CALLS_MAX = 20000, UNIT = 8 /* fine steps in a coarse one */ };
+enum { ROWS = 60, FOLDS = 5, CALLS_MAX = 20000, UNIT = 8 /* fine steps per coarse step */ };
 
 typedef struct call {
     double values[LM_AXES_MAX];
@@ -26,7 +26,7 @@ struct world {
     limn_context *ctx;
     counting count;
     pthread_t thread;
-    int reports, cancel_at; /* the report that cancels; 0: none */
+    int reports, cancel_at; /* the number of the report that cancels; 0: none */
     uint64_t done, total;
     double fraction;
     bool wrong, told_wrong; /* what the judges (locked) and the reports found */
@@ -34,9 +34,9 @@ struct world {
     loss_of *loss;
     double aim[LM_AXES_MAX];
     size_t n;
-    limn_status refuse; /* of values[0] above refuse_from */
+    limn_status refuse; /* for values[0] above refuse_from */
     double refuse_from;
-    bool waits; /* every judge tells progress until it is told to stop */
+    bool waits; /* every judge reports progress until it is cancelled */
     uint64_t seed;
     pthread_mutex_t lock;
     size_t call_count;
@@ -62,7 +62,7 @@ static double bowl(const world *w, const double *values, const size_t *test) {
     return sum;
 }
 
-/* Anything, but with many equal sums. */
+/* Arbitrary, but with many equal sums. */
 static double noise(const world *w, const double *values, const size_t *test) {
     uint64_t hash = lm_hash(w->seed, test[0], 0);
     for (size_t a = 0; a < w->axis_count; a++) {
@@ -151,7 +151,7 @@ typedef struct candidate {
     double loss;
 } candidate;
 
-/* The sum over all folds, which are known by their first rows. */
+/* The sum over all folds, which are identified by their first rows. */
 static double whole_loss(const world *w, const lm_axis *axes, const candidate *c,
                          const size_t *firsts) {
     double values[LM_AXES_MAX], sum = 0;
@@ -178,7 +178,7 @@ static void scan_box(const world *w, const lm_axis *axes, const int *from, const
             }
 }
 
-/* The same search, without threads, bounds or memory. */
+/* The same search without threads, bounds or memory. */
 static candidate plain_search(const world *w, const lm_axis *axes, const size_t *firsts) {
     candidate best = {.loss = INFINITY};
     int from[LM_AXES_MAX] = {0}, to[LM_AXES_MAX] = {0}, last[LM_AXES_MAX] = {0};
@@ -336,7 +336,7 @@ static void test_fixed_axes_stay(void **state) {
 
 /* ---- rows ---- */
 
-/* Counts, fold by fold, the rows of each class that are judged on. */
+/* Counts, fold by fold, the test rows of each class. */
 typedef struct shares {
     const int32_t *label;
     size_t n, folds;
@@ -513,7 +513,7 @@ static void test_any_other_failure_ends_the_search(void **state) {
             w.refuse = statuses[s];
             w.refuse_from = 1;
             assert_int_equal(run(&w, three, best), statuses[s]);
-            /* the first of those that fail, whatever the number of threads */
+            /* the first of those that fail, regardless of the number of threads */
             snprintf(sentence, sizeof sentence, "refused 2 0.001, first row %zu", firsts[0]);
             assert_string_equal(limn_error(w.ctx), sentence);
             assert_in_range(w.call_count, 3 * 5 + 1, 3 * 5 + (size_t)threads);
@@ -548,15 +548,16 @@ static void test_cancelling_is_heard_after_every_fold(void **state) {
             w.ctx->threads = threads;
             w.cancel_at = at;
             limn_status status = run(&w, three, best);
-            /* with threads the calling one may have had too little to do to report so often */
+            /* with several threads the calling one may have too little to do to report that
+             * often */
             if (threads == 1 || w.reports >= at) {
                 assert_int_equal(status, LIMN_E_CANCELLED);
                 assert_string_equal(limn_error(w.ctx), "cancelled while selecting");
                 assert_true(best[0] == -1 && best[1] == -1);
                 assert_int_equal(w.reports, at);
             }
-            /* a report for each fold, one at the end of each wave, which has a fold or more, and
-             * one at the end of each of the four rounds */
+            /* one report per fold, one at the end of each wave (which has at least one fold),
+             * and one at the end of each of the four rounds */
             if (threads == 1)
                 assert_true((int)w.call_count <= at && 2 * (int)w.call_count >= at - 4);
             world_close(&w);

@@ -1,5 +1,5 @@
-/* test_sized.c: public structs that begin with their size: those of older programs end earlier and
- * still serve, those that were not initialised are refused. */
+/* test_sized.c: public structs that begin with their size: shorter ones from older programs
+ * still work, those that were not initialised are refused. */
 #include "base/sized.h"
 #include "support.h"
 
@@ -33,7 +33,7 @@ static void test_init_sets_the_size_and_the_defaults(void **state) {
     assert_true(eval.neighbors == 10 && rows.n == 0 && !rows.x);
 }
 
-/* What every function says to a struct of zeros. */
+/* The message of every function for a struct of zeros. */
 static void assert_refused(limn_context *ctx, limn_status status, const char *name) {
     char sentence[128];
     snprintf(sentence, sizeof sentence, "limn_%s was not initialised; call limn_%s_init first",
@@ -89,7 +89,7 @@ static void test_a_shorter_struct_takes_what_it_has_room_for(void **state) {
     limn_data *data = make_data(ctx, LIMN_CLASSIFY, SHAPE_RANDOM, 30, 1);
     limn_model *model = NULL;
     limn_train_options options;
-    /* As a header would have it that ends after the scaling: what lies behind is not options. */
+    /* As in a header whose struct ends after the scaling: the bytes after it are not options. */
     size_t old = offsetof(limn_train_options, teacher);
     limn_train_options *given = malloc(old);
     limn_train_options_init(&options);
@@ -97,7 +97,7 @@ static void test_a_shorter_struct_takes_what_it_has_room_for(void **state) {
     options.size = old;
     memcpy(given, &options, old);
     assert_int_equal(limn_train(ctx, data, given, &model), LIMN_OK);
-    /* The sanitizer watches that nothing is written behind them. */
+    /* The sanitizer checks that nothing is written past their end. */
     size_t ends = offsetof(limn_model_info, classes);
     limn_model_info *info = malloc(ends);
     memcpy(info, &ends, sizeof ends);

@@ -288,7 +288,7 @@ static void test_progress_is_told_and_can_cancel(void **state) {
     assert_true(w.last.fraction > 0 && w.last.fraction < 1);
     w.cancel_at = 0;
     assert_int_equal(read_bytes(&w, text, length, 5000, NULL, NULL, &data), LIMN_OK);
-    limn_data_free(data); /* a pipe: nobody knows how much is left until it ends */
+    limn_data_free(data); /* a pipe: its size is unknown until it ends */
     free(text);
     world_close(&w);
 }
@@ -308,7 +308,7 @@ static void test_what_would_not_fit_is_refused(void **state) {
     assert_memory_equal(limn_error(w.ctx), "t.csv: the data would need about 1.", 35);
     assert_non_null(strstr(limn_error(w.ctx), " MB of memory, but the limit is 500 kB; use fewer "
                                               "rows or features"));
-    /* from a pipe, and from a gzip file, it shows while reading */
+    /* from a pipe or a gzip file, it shows while reading */
     assert_int_equal(read_bytes(&w, text, length, 4096, NULL, NULL, &data), LIMN_E_DATA);
     assert_string_equal(limn_error(w.ctx),
                         "t.csv: the data would need more than 500 kB of memory, but the limit is "

@@ -1,10 +1,10 @@
-/* test_svm.c: training the method svm, against libsvm itself: the same machines from the same rows;
- * probabilities, chosen parameters, cancelling. */
+/* test_svm.c: training the method svm, against libsvm itself: the same machines from the same
+ * rows; probabilities, chosen parameters, cancelling. */
 #include "svm_peer.h"
 
 #include <time.h>
 
-/* What libsvm had allocated in a problem that is left half-way has no owner; see svm/solve.c. */
+/* What libsvm had allocated for a problem that was abandoned is never freed; see svm/solve.c. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void) {
     return "leak:libsvm.so\n";
@@ -144,7 +144,7 @@ static void check_proba(size_t k, const char *type) {
         assert_int_equal(classes[i], best);
         sure += log(row[(size_t)t.y[i]]) / (double)t.n;
     }
-    assert_true(sure > 0.8 * log(1 / (double)k)); /* they say something of the classes */
+    assert_true(sure > 0.8 * log(1 / (double)k)); /* they say something about the classes */
     limn_predictor_free(p);
     limn_model_free(model);
     limn_context_free(ctx);
@@ -238,7 +238,7 @@ static void test_chosen_parameters_are_deterministic_and_no_worse_than_the_defau
     limn_model *plain = must_train(one, &t, "");
     assert_same_bytes(one, a, b, true);
     assert_true(errors_of(one, a, &fresh) <= errors_of(one, plain, &fresh) + 6);
-    /* A bad gamma is mended by choosing C and gamma, not by choosing C alone. */
+    /* Choosing C and gamma corrects a bad gamma; choosing C alone does not. */
     limn_model *bad = must_train(one, &t, "gamma=1000"), *c = must_train(one, &t, "gamma=auto");
     assert_true(errors_of(one, c, &fresh) + 60 < errors_of(one, bad, &fresh));
     limn_model_free(a);
@@ -413,7 +413,7 @@ static void check_cancel(const table *t, const char *params, const char *stage) 
     assert_true(c.heard > 0);
     limn_context_free(ctx);
     assert_int_equal(count.live, 0);
-    /* The solver, which might run for hours, leaves as well, sooner or later. */
+    /* The solver, which might run for hours, also stops, sooner or later. */
     for (int patience = 12000; thread_count() > threads; patience--) {
         assert_true(patience > 0);
         nanosleep(&(struct timespec){0, 10000000}, NULL);
@@ -465,7 +465,7 @@ static void test_two_threads_give_the_answers_of_one(void **state) {
     table_free(&t);
 }
 
-/* More classes than the votes have a place for: three hundred points on a circle. */
+/* More classes than the vote counters have room for: three hundred points on a circle. */
 static void test_three_hundred_classes_vote(void **state) {
     (void)state;
     enum { K = 300, PAIRS = K * (K - 1) / 2, ASKED = 20 };

@@ -1,5 +1,6 @@
-/* test_svm_hostile.c: damaged and hostile LIBSVM models: each is refused with a sentence, or gives
- * a sound machine; no count in a file takes memory that the file does not back. */
+/* test_svm_hostile.c: damaged and hostile LIBSVM models: each is refused with a message, or
+ * gives a sound machine; no count in a file causes an allocation that the file's size does not
+ * justify. */
 #include "svm_world.h"
 
 /* ---- damage ---- */
@@ -134,7 +135,7 @@ static void test_wrong_vectors_are_named_with_line_and_remedy(void **s) {
     world_close(&w);
 }
 
-/* What every machine that was parsed can be relied on for. */
+/* What must hold for every machine that was parsed. */
 static void check_sound(const lm_svm *svm, const int32_t *labels) {
     uint64_t sum = 0;
     assert_true(svm->classes >= 1 && svm->d >= 1 && svm->kernel.degree >= 1);
@@ -175,7 +176,7 @@ static void test_a_file_cut_anywhere_is_refused_or_sound(void **s) {
             last--;
         for (size_t cut = 0; cut <= size; cut++) {
             limn_status status = survive(&w, good[i], cut);
-            assert_true(status != LIMN_OK || cut > last); /* only inside the last line */
+            assert_true(status != LIMN_OK || cut > last); /* only within the last line */
             assert_true(cut != size || status == LIMN_OK);
         }
     }

@@ -1,12 +1,12 @@
-/* test_svm_import.c: LIBSVM's text models read and written by the method svm: the same answers as
- * libsvm gives to the same files. */
+/* test_svm_import.c: LIBSVM's text models read and written by the method svm: the same answers
+ * as libsvm's for the same files. */
 #include "svm_peer.h"
 
 #include <zlib.h>
 
 /* ---- LIBSVM's text models ---- */
 
-/* A model of libsvm's own, written and read again by it; t.y are the labels. */
+/* A libsvm model that libsvm wrote and read again; t.y are the labels. */
 static struct svm_model *peer_file(const table *t, const struct svm_parameter *options,
                                    const char *path) {
     struct svm_model *trained = peer_train(t, options);
@@ -17,7 +17,7 @@ static struct svm_model *peer_file(const table *t, const struct svm_parameter *o
     return read;
 }
 
-/* 1e-4, but for flat machines, whose sigmoids are so steep that the last bits of f show. */
+/* 1e-4, except for flat machines, whose sigmoids are so steep that the last bits of f show. */
 static double proba_bound(const struct svm_model *peer, const struct svm_node *x) {
     double f[PAIRS_MAX], size[PAIRS_MAX], answer, steep = 0;
     size_t pairs = peer_values(peer, x, f, size, &answer);
@@ -26,7 +26,7 @@ static double proba_bound(const struct svm_model *peer, const struct svm_node *x
     return steep > 1e-4 ? 1e-4 + steep : 1e-4;
 }
 
-/* Probabilities, and the answers that they give. Returns on how many rows they agree to 1e-4. */
+/* Probabilities, and the answers they imply. Returns how many rows agree to 1e-4. */
 static size_t assert_same_proba(limn_context *ctx, const limn_model *model,
                                 const struct svm_model *peer, const table *t) {
     static double proba[ROWS_MAX * CLASSES_MAX];
@@ -84,7 +84,7 @@ static void check_import(int type, int kernel, size_t k) {
             assert_proba(ctx, model, peer, &t);
         for (size_t c = 0; c < k && type <= NU_SVC; c++)
             assert_int_equal(atoi(limn_model_class_name(model, c)), names[c]);
-        /* and once more after limn has kept it in its own format */
+        /* and again after saving in limn's own format */
         assert_int_equal(limn_model_save(ctx, model, in_folder("kept.limn", kept)), LIMN_OK);
         limn_model_free(model);
         model = must_open(ctx, kept);
@@ -150,7 +150,7 @@ static void check_export(int type, int kernel, size_t k) {
     assert_non_null(peer);
     assert_clear(ctx, model, peer, &t);
     limn_model_free(model);
-    /* Read back it is a model of LIBSVM, down to the way it couples probabilities. */
+    /* Read back, it is a LIBSVM model, including the way it couples probabilities. */
     model = must_open(ctx, path);
     if (type <= NU_SVC)
         assert_proba(ctx, model, peer, &t);
@@ -199,7 +199,8 @@ typedef struct beyond {
     limn_read_options reading;
 } beyond;
 
-/* A piece of the file: with what lies beyond the model, and without. Whether that differs. */
+/* A piece of the file: with the features beyond the model, and without. Returns whether they
+ * differ. */
 static bool check_piece(const beyond *b, limn_predictor *p, const limn_rows *piece, size_t done) {
     double scores[33 * 3], bare[33 * 3], f[3], size[3], answer;
     float narrow[33 * FEATURES];
@@ -255,7 +256,7 @@ static void check_whole(const beyond *b) {
     limn_data_free(data);
 }
 
-/* Rows that were read for an imported model train another one by their features alone. */
+/* Rows that were read for an imported model train another one with only their features. */
 static void check_training(const beyond *b) {
     limn_data *data = NULL, *narrow = NULL;
     limn_model *models[2] = {NULL, NULL};

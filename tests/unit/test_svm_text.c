@@ -173,7 +173,7 @@ static double kernel_of(const lm_kernel *kernel, const float *u, const double *v
     return 0;
 }
 
-/* f of the pair (a, b), or the only one; size: of what is summed up, for the tolerance. */
+/* f of the pair (a, b), or the only one; size: magnitude of the terms, for the tolerance. */
 static double decision(const lm_svm *svm, const double *x, size_t a, size_t b, double rho,
                        double *size) {
     double f = -rho;
@@ -209,7 +209,7 @@ static void same_decisions(const lm_svm *svm, const struct svm_model *model, con
     }
 }
 
-/* Two texts with the same words between the same blanks; numbers may be written in other ways. */
+/* Two texts with the same words and blanks; numbers may be written differently. */
 static void same_form(const char *a, const char *b) {
     while (*a || *b) {
         size_t la = strcspn(a, " \n:"), lb = strcspn(b, " \n:");
@@ -393,7 +393,7 @@ static void test_degree_and_coef0_have_the_defaults_of_training(void **s) {
     world_close(&w);
 }
 
-/* Each is good[0] in other clothes. */
+/* Each is good[0] written differently. */
 static void test_blanks_line_ends_and_number_forms_do_not_matter(void **s) {
     (void)s;
     world w;
@@ -407,8 +407,7 @@ static void test_blanks_line_ends_and_number_forms_do_not_matter(void **s) {
             *p++ = '\r';
     *p = '\0';
     char cut[TEXT];
-    snprintf(cut, sizeof cut, "%.*s", (int)strlen(good[0]) - 2,
-             good[0]); /* behind the last digit */
+    snprintf(cut, sizeof cut, "%.*s", (int)strlen(good[0]) - 2, good[0]); /* after the last digit */
     static const char *const changes[][2] = {
         {"3.4e38 \n", "3.4e38 \n\n  \n\r\n"},
         {"svm_type", "\n \t\nsvm_type"},
@@ -481,7 +480,7 @@ static void test_unknown_keys_are_skipped_with_one_warning_that_names_them(void 
     world_close(&w);
 }
 
-/* Keys of other machines, wherever they come from, need not even be well-formed. */
+/* Keys of other machines, wherever they occur, need not even be well-formed. */
 static void test_keys_that_the_machine_does_not_use_are_passed_over(void **s) {
     (void)s;
     world w;

@@ -7,7 +7,7 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* ---- rows and what is known about them ---- */
+/* ---- rows and their known properties ---- */
 
 static bool same(const made *a, const made *b, size_t n) {
     return a->d == b->d && a->k == b->k && memcmp(a->x, b->x, n * a->d * sizeof *a->x) == 0 &&
@@ -22,7 +22,7 @@ static double share_of(const made *m, int32_t label) {
     return (double)count / (double)m->n;
 }
 
-/* A frequency of n draws, five standard deviations wide. */
+/* Tolerance of a frequency in n draws: five standard deviations. */
 static void assert_share(double found, double expected, size_t n) {
     double room = 5 * sqrt(expected * (1 - expected) / (double)n) + 1e-12;
     if (!(fabs(found - expected) <= room))
@@ -44,7 +44,7 @@ static void moment_add(moments *m, double value) {
     m->sum2 += value * value;
 }
 
-/* Mean and standard deviation of values that are about normal or lighter tailed. */
+/* Mean and standard deviation of values that are roughly normal or have lighter tails. */
 static void assert_moments(const moments *m, double mean, double sd) {
     double found = m->sum / m->n;
     assert_near(found, mean, 5 * sd / sqrt(m->n));
@@ -72,7 +72,7 @@ static int wave_class(const float *x, double height, double waves) {
     return x[1] - 0.5 > height * sin(waves * 2 * pi * x[0]);
 }
 
-/* By looking at every disk. */
+/* By checking every disk. */
 static int islands_class(const float *x, int m, double radius) {
     for (int i = 0; i < m; i++)
         for (int j = 0; j < m; j++)
@@ -479,7 +479,7 @@ static void test_a_seed_gives_the_same_rows_again_and_another_seed_others(void *
     }
 }
 
-/* Another value than the default, in range. */
+/* A value in range other than the default. */
 static void other_value(const limn_param *param, char *text) {
     if (param->type == LIMN_PARAM_CHOICE) {
         const char *bar = strchr(param->choices, '|');

@@ -1,5 +1,5 @@
-/* test_synth_file.c: the file of a generator: it holds the rows that were made, under the names of
- * their columns, in memory that does not grow; what fails or is cancelled leaves none. */
+/* test_synth_file.c: the file of a generator: it holds the generated rows, under their column
+ * names, and is written in constant memory; failing or cancelling leaves no file. */
 #include "synth_world.h"
 
 #include <stdio.h>
@@ -159,7 +159,7 @@ static void test_every_failing_allocation_is_reported_and_leaves_no_file(void **
     }
 }
 
-/* An allocator that knows how many bytes were in use at most. Each block is led by its size. */
+/* An allocator that records the most bytes in use. Each block starts with its size. */
 typedef struct meter {
     size_t now, most;
 } meter;

@@ -1,5 +1,5 @@
-/* test_teach.c: teachers, by a toy method that repeats what it is told (toy_taught.h): models,
- * methods and functions of the caller's, what is taken over from them, and what is refused. */
+/* test_teach.c: teachers, with a toy method that repeats what it is told (toy_taught.h): models,
+ * methods and functions of the caller, what is copied from them, and what is refused. */
 #include "support.h"
 #include "toy_taught.h"
 
@@ -46,7 +46,7 @@ static void answers_of(limn_context *ctx, const limn_model *model, const limn_da
     limn_predictor_free(p);
 }
 
-/* What the toy was told of every training row is what the model says by itself. */
+/* What the toy was told about every training row is what the model itself says. */
 static void check_model(const char *method, const char *param, limn_task task, limn_answer answer,
                         int kind) {
     limn_context *ctx = make_context(NULL, 3, 5);
@@ -96,7 +96,7 @@ static void test_a_model_teaches_what_it_answers(void **state) {
     check_model("bforest", "trees=9", LIMN_REGRESS, LIMN_ANSWER_VALUES, LM_TEACHES_VALUE);
 }
 
-/* A hull without its probabilities has distances to teach with. */
+/* A hull without probabilities can teach with its distances. */
 static void test_distances_teach_where_there_is_nothing_better(void **state) {
     (void)state;
     limn_context *ctx = make_context(NULL, 1, 5);

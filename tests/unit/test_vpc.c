@@ -1,5 +1,5 @@
-/* vpc against its definition (vpc_slow.h), and what must hold whatever the definition is: threads,
- * early stops, degenerate sets, far queries, small stacks, failing allocations, hostile files. */
+/* vpc against its definition (vpc_slow.h), and what must hold for any definition: threads, early
+ * stops, degenerate sets, far queries, small stacks, failing allocations, hostile files. */
 #include "reseal.h"
 #include "support.h"
 #include "vpc_slow.h"
@@ -81,7 +81,7 @@ static limn_status train(limn_context *ctx, const limn_data *data, const setting
     return limn_train(ctx, data, &options, model);
 }
 
-/* Takes data over. */
+/* Takes ownership of data. */
 static trial begin(limn_context *ctx, limn_data *data, setting s) {
     trial t = {.set = s, .ctx = ctx, .data = data};
     t.n = limn_data_rows(data);
@@ -101,7 +101,7 @@ static void end(trial *t) {
     free(t->tree);
 }
 
-/* Builds and asks slowly; adds what was left open to the sums. */
+/* Builds the slow trees and queries them; adds the unclear cases to the sums. */
 static void compare(limn_context *ctx, limn_data *data, setting s, uint64_t seed, trial *sums) {
     trial t = begin(ctx, data, s);
     float *x = make_queries(data, QUERIES, seed + 5);
@@ -254,7 +254,7 @@ static void test_stopping_early_asks_less_and_changes_few_classes_but_no_probabi
     limn_context_free(ctx);
 }
 
-/* stop=0 is content with any lead, but two trees are always asked. */
+/* stop=0 accepts any lead, but at least two trees always vote. */
 static void test_the_earliest_stop_is_behind_the_second_tree(void **state) {
     (void)state;
     limn_context *ctx = make_context(NULL, 1, 4);
@@ -310,7 +310,7 @@ static void test_degenerate_sets_give_the_obvious_answers(void **state) {
             assert_true(c[0] == 0 && c[1] == 0 && p[0] == 1 && p[1] == 1);
             answers(ctx, s, x, ones, 1, 2, far, 2, c, p); /* one row */
             assert_true(c[0] == 0 && c[1] == 0 && p[0] == 1 && p[1] == 1);
-            answers(ctx, s, pair, two, 2, 2, pair, 2, c, p); /* a row a class */
+            answers(ctx, s, pair, two, 2, 2, pair, 2, c, p); /* one row per class */
             if (c[0] != 0 || c[1] != 1)
                 fail_msg("two rows, two classes: %d, %d (style %d, metric %d)", (int)c[0],
                          (int)c[1], bits & 1, bits >> 2);
@@ -481,7 +481,7 @@ static unsigned char *section(unsigned char *bytes, const char *name) {
     return NULL;
 }
 
-/* Puts size bytes at that place of a section; the file must be refused. */
+/* Writes size bytes at that place of a section; the file must be refused. */
 static void refused(limn_context *ctx, const limn_model *model, const char *name, size_t at,
                     const void *value, size_t size) {
     unsigned char *bytes;

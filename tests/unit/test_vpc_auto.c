@@ -1,5 +1,5 @@
-/* gamma=auto and radius=auto: what one walk over unpruned trees chooses is what training anew with
- * every pair of values on every fold would. */
+/* gamma=auto and radius=auto: one walk over unpruned trees chooses what training anew with every
+ * pair of values on every fold would choose. */
 #include "data/split.h"
 #include "model/model.h"
 #include "support.h"

@@ -1,5 +1,5 @@
-/* Sample weights and class weights: what a row counts for. Where weights are whole numbers, rows
- * that are repeated so often are the reference. */
+/* Sample weights and class weights: how much a row counts. For whole-number weights the
+ * reference is repeating each row that often. */
 #include "model/model.h"
 #include "support.h"
 
@@ -46,7 +46,7 @@ static limn_status try_train(world *w, const limn_data *data, const char *method
     limn_train_options options;
     limn_train_options_init(&options);
     options.method = method;
-    options.scale = LIMN_SCALE_NONE; /* the mean of repeated rows is another */
+    options.scale = LIMN_SCALE_NONE; /* the mean of the repeated rows differs */
     options.params = &param;
     options.param_count = param ? 1 : 0;
     return limn_train(w->ctx, data, &options, model);
@@ -92,13 +92,13 @@ static void test_lda_with_weights_equals_lda_on_repeated_rows(void **state) {
                 assert_true(fabs(got[j] - expected[j]) < 1e-5);
                 most = fmax(most, fabs(plain[j] - expected[j]));
             }
-            assert_true(most > 1e-3); /* they do change something */
+            assert_true(most > 1e-3); /* the weights do change something */
             limn_data_free(twice);
             close_world(&w);
         }
 }
 
-/* The Ledoit-Wolf share with equal weights is the one without any. */
+/* The Ledoit-Wolf shrinkage with equal weights is the one without weights. */
 static void test_equal_weights_change_nothing(void **state) {
     (void)state;
     static const char *const methods[][2] = {
@@ -191,7 +191,7 @@ static void test_class_weights_are_sample_weights_of_the_class(void **state) {
     close_world(&w);
 }
 
-/* Only ratios matter, whatever the unit. */
+/* Only ratios matter, not the unit. */
 static void test_huge_and_tiny_weights_keep_their_ratios(void **state) {
     (void)state;
     static const char *const texts[] = {NULL, "class_weight=balanced",

@@ -1,4 +1,4 @@
-/* Pieces of work over threads: each once, the first failure, cancelling. */
+/* Pieces of work over threads: each runs once, the first failure is returned, cancelling works. */
 #include "base/work.h"
 #include "support.h"
 
@@ -64,8 +64,8 @@ static int cancel(void *user, const limn_progress *progress) {
     return 1;
 }
 
-/* Progress is told at least once, at the end, so that a wish to cancel is heard even where other
- * threads did all the pieces. */
+/* Progress is reported at least once, at the end, so that cancelling works even if other threads
+ * did all the pieces. */
 static void test_cancelling_at_the_first_call_is_always_heard(void **state) {
     (void)state;
     for (int threads = 1; threads <= 5; threads++) {

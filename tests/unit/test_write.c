@@ -1,4 +1,4 @@
-/* test_write.c: what is written reads back as the same, whatever the format; the texts themselves,
+/* test_write.c: sets read back as they were written, in every format; the texts themselves,
  * numbers and names. */
 #include "sample.h"
 #include "write_world.h"
@@ -203,8 +203,8 @@ static limn_data *make_set(world *w, const recipe *r, lm_rng *rng) {
 typedef struct form {
     limn_format format;
     const char *name;
-    char delimiter; /* 0: as the name says */
-    bool typed;     /* the format has to be said */
+    char delimiter; /* 0: implied by the name */
+    bool typed;     /* the format must be given */
 } form;
 
 static const form forms[] = {
@@ -335,7 +335,7 @@ static void test_random_sets_read_back_as_they_were_written(void **state) {
                     .categories = lm_rng_below(&rng, 2),
                     .small = lm_rng_below(&rng, 3) == 0};
         if (seed % 50 == 7)
-            r.n = 3000; /* with classes by the hundred */
+            r.n = 3000; /* with hundreds of classes */
         limn_data *data = make_set(&w, &r, &rng);
         for (size_t f = 0; f < LM_COUNT(forms); f++)
             check_form(&w, &forms[f], &r, data);
@@ -385,7 +385,7 @@ static void test_csv_text(void **state) {
     assert_int_equal(write_set(&w, data, "s", &options), LIMN_OK);
     assert_text("s", "width|color|species\n1.5|red|Iris setosa\n0|\"light, blue\"|it's\n"
                      "-0.25|red|it's\n");
-    /* a row that has none of the categories */
+    /* a row with none of the categories */
     memset(data->x + 3, 0, 3 * sizeof *data->x);
     assert_int_equal(write_set(&w, data, "s.csv", NULL), LIMN_OK);
     assert_text("s.csv", "width,color,species\n1.5,red,Iris setosa\n0,,it's\n-0.25,red,it's\n");
@@ -396,7 +396,7 @@ static void test_csv_text(void **state) {
     world_close(&w);
 }
 
-/* What looks like index:value would make the table LIBSVM text. */
+/* Cells that look like index:value would make the table LIBSVM text. */
 static void test_csv_is_not_taken_for_libsvm(void **state) {
     (void)state;
     world w;

@@ -1,6 +1,6 @@
-/* toy_online.h: an online method that is obviously right: it keeps every row and answers by the
- * nearest one (the newest of those at equal distance). It tells progress before each row, so that
- * a callback can stop it between any two, and takes memory for each row. */
+/* toy_online.h: a simple online method: it keeps every row and answers by the nearest one (ties
+ * go to the newest). It reports progress before each row, so that a callback can stop it between
+ * any two, and allocates memory for each row. */
 #ifndef LIMN_TESTS_TOY_ONLINE_H
 #define LIMN_TESTS_TOY_ONLINE_H
 
@@ -19,7 +19,7 @@ typedef struct toy_row {
 typedef struct toy {
     size_t d, classes, count, compacted;
     toy_row *rows;
-    uint64_t seed; /* that the last lesson came with */
+    uint64_t seed; /* from the last lesson */
 } toy;
 
 static inline const toy_row *toy_nearest(const toy *t, const float *x) {
@@ -75,7 +75,7 @@ static inline limn_status toy_learn(limn_context *ctx, void *model, const lm_les
 
 static inline limn_status toy_widen(limn_context *ctx, void *model, size_t classes) {
     toy *t = model;
-    void *proof = lm_alloc(&ctx->mem, classes, 1); /* so that memory can be out */
+    void *proof = lm_alloc(&ctx->mem, classes, 1); /* so that allocations can fail */
     if (!proof)
         return lm_fail_memory(ctx);
     lm_free(&ctx->mem, proof);
@@ -119,7 +119,7 @@ static inline limn_status toy_save(limn_context *ctx, const void *model, lm_writ
     return lm_writer_section(writer, "toy.rows", 1, t->rows, t->count * sizeof *t->rows);
 }
 
-/* More than it needs, and more with every row. */
+/* More than it needs, and growing with every row. */
 static inline unsigned char *toy_lay_out(const toy *t, size_t rows, lm_cursor *at) {
     return lm_take_cells(at, rows, t->count + 1, 64);
 }
@@ -167,8 +167,8 @@ static const lm_method toy_method = {
     .stats = toy_stats,
     .online = &toy_online};
 
-/* A model that has learned nothing: d features, the classes "a", "b" (classify), scaled as the rows
- * of x are. NULL when memory is out. */
+/* A model that has learned nothing: d features, the classes "a", "b" (classify), scaled as the
+ * rows of x are. NULL if an allocation fails. */
 static inline limn_model *toy_model(limn_context *ctx, limn_task task, size_t d, limn_scale scale,
                                     const float *x, size_t n, uint64_t seed) {
     limn_model *model = NULL;

@@ -1,6 +1,6 @@
-/* toy_taught.h: a method that is drawn from a teacher: it keeps what the teacher says of each
- * training row and answers a query as the teacher answered the nearest of them. It notes what it
- * was told of the teacher, and names candidates to race. */
+/* toy_taught.h: a method that is drawn from a teacher: it keeps what the teacher says about each
+ * training row and answers a query as the teacher answered the nearest of them. It records what it
+ * was told about the teacher, and names candidates to race. */
 #ifndef LIMN_TESTS_TOY_TAUGHT_H
 #define LIMN_TESTS_TOY_TAUGHT_H
 
@@ -11,7 +11,7 @@
 #include <string.h>
 
 typedef struct taught {
-    lm_teacher teacher; /* as it was: not to be asked any more */
+    lm_teacher teacher; /* a copy: it must not be asked any more */
     limn_task task;
     size_t n, d, classes;
     float *x;
@@ -78,7 +78,7 @@ static inline const double *taught_nearest(const taught *t, const float *x) {
     return t->said + best * t->teacher.width;
 }
 
-/* By votes of the pairs, the largest probability or the least distance. */
+/* By votes of the pairs, the largest probability or the smallest distance. */
 static inline int32_t taught_class(const taught *t, const double *said) {
     int32_t votes[32] = {0};
     double nearness[32];

@@ -1,12 +1,12 @@
-/* vpc_slow.h: vpc by its definition in plain loops, for test_vpc.c: trees by recursion over lists
- * of rows, discriminants by Jacobi rotations, queries by asking every leaf for its own activation
- * radius.
+/* vpc_slow.h: vpc by its definition in plain loops, for test_vpc.c: trees by recursion over
+ * lists of rows, discriminants by Jacobi rotations, queries by asking every leaf for its own
+ * activation radius.
  *
- * The slow tree is built along the trained one. It decides everything itself, with two exceptions:
- * the pivots of a forest are drawn at random and are taken from the trees that grew, and where rows
- * lie within rounding of a discriminant's border, so that nobody can tell whether the node is a
- * leaf, the trained tree is followed (unclear counts these). Distances are rounded as the library
- * rounds them, so that ties are ties. */
+ * The slow tree is built alongside the trained one. It decides everything itself, with two
+ * exceptions: the random pivots of a forest are taken from the trained trees, and where rows lie
+ * within rounding of a discriminant's border, so that it is uncertain whether the node is a leaf,
+ * the trained tree is followed (unclear counts these). Distances are rounded as the library rounds
+ * them, so that ties are ties. */
 #ifndef LIMN_TESTS_VPC_SLOW_H
 #define LIMN_TESTS_VPC_SLOW_H
 
@@ -38,7 +38,7 @@ typedef struct slow_fit {
     double w[MOST_K][MOST_D], b[MOST_K];
 } slow_fit;
 
-/* What a forest's node hands on. */
+/* What a forest's node passes on. */
 typedef struct handed {
     double s[MOST_D * MOST_D], prior[MOST_K];
 } handed;
@@ -71,8 +71,8 @@ typedef struct trial {
     const int32_t *label;
     limn_model *model;
     const vpc_model *m;
-    slow_tree *tree;         /* of each */
-    size_t at_node, at_leaf; /* of the trained model, in the order of the walk */
+    slow_tree *tree;         /* one for each trained tree */
+    size_t at_node, at_leaf; /* position in the trained model, in the order of the walk */
     size_t nodes, unclear;   /* seen; decided by rounding */
     size_t asked, skipped;   /* queries */
     step path[MOST_DEPTH];
@@ -141,8 +141,8 @@ static inline void times(const double *a, const double *b, size_t d, double *out
         }
 }
 
-/* out <- V V', V the eigenvectors of the inverse of the within scatter times the one between, at
- * unit length: v = s^-1/2 q with q of s^-1/2 between s^-1/2. */
+/* out <- V V', where V has the eigenvectors of the inverse of the within scatter times the
+ * between scatter, at unit length: v = s^-1/2 q with q of s^-1/2 between s^-1/2. */
 static inline void unit_metric(const double *s, const double *between, size_t d, size_t k,
                                double *out) {
     double root[MOST_D * MOST_D], half[MOST_D * MOST_D], both[MOST_D * MOST_D];
@@ -253,7 +253,7 @@ static inline void slow_fit_rows(const trial *t, const size_t *rows, size_t n, c
         unit_metric(s, between, d, f->k, a);
     } else {
         inverse(s, d, 1, a);
-        factor = n > f->k ? (double)(n - f->k) : 1; /* n = k: any positive factor answers alike */
+        factor = n > f->k ? (double)(n - f->k) : 1; /* n = k: any positive factor is fine */
     }
     for (size_t c = 0; c < f->k; c++) {
         for (size_t i = 0; i < d; i++) {
@@ -315,7 +315,7 @@ static inline double length(const trial *t, float distance) {
     return t->set.distance == VPC_L2 ? sqrt((double)distance) : (double)distance;
 }
 
-/* Of the rows but p, ranked by (distance, row), insertion by insertion; returns their number. */
+/* The rows except p, ranked by (distance, row), by insertion; returns their number. */
 static inline size_t rank_rows(const trial *t, size_t p, const size_t *rows, size_t n,
                                size_t *ranked, float *distance) {
     size_t m = 0;
@@ -383,7 +383,8 @@ static inline int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Where all rows are candidates and all are the sample: the widest ring, ties to the lower row. */
+/* Where all rows are candidates and all are the sample: the widest ring, ties go to the lower
+ * row. */
 static inline size_t forest_pivot(const trial *t, const size_t *rows, size_t n) {
     size_t ranked[MOST_N], best = rows[0];
     float distance[MOST_N] = {0};
@@ -432,7 +433,7 @@ static inline int is_leaf(const trial *t, const slow_fit *f, const size_t *rows,
     return (double)wrong / (double)n > t->set.gamma ? 0 : -1;
 }
 
-/* The trained leaf has these rows, classes, scores and this mean. */
+/* The trained leaf has these rows, classes and scores, and this mean. */
 static inline void check_leaf(trial *t, const slow_leaf *s, const size_t *rows) {
     const vpc_model *m = t->m;
     size_t number = t->at_leaf++, d = t->d;
@@ -483,7 +484,7 @@ static inline size_t find_pivot(const trial *t, const vpc_grown *g, const size_t
     return 0;
 }
 
-/* Splits ascending rows around p: both halves ascending too. Returns mu. */
+/* Splits ascending rows around p; both halves stay ascending. Returns mu. */
 static inline double halve(const trial *t, size_t p, const size_t *rows, size_t n, size_t *near,
                            size_t *nears, size_t *far, size_t *fars) {
     size_t ranked[MOST_N];
@@ -533,7 +534,7 @@ static inline void slow_node(trial *t, slow_tree *tree, int32_t link, const vpc_
     slow_node(t, tree, t->m->node[number].far, g ? g->far : NULL, far, fars, &own, depth + 1);
 }
 
-/* The trees that grew, for their pivots. */
+/* The trained trees, for their pivots. */
 static inline vpc_grown **grow_again(trial *t) {
     lm_train_set set = {
         .task = LIMN_CLASSIFY, .n = t->n, .d = t->d, .classes = t->k, .x = t->x, .label = t->label};
@@ -585,7 +586,7 @@ static inline double activation(const trial *t, const slow_leaf *leaf, const flo
     return r;
 }
 
-/* Returns the weight of a vote that rounding decides over. */
+/* Returns the weight of a vote that rounding decides. */
 static inline double paper_vote(const trial *t, const slow_leaf *leaf, const float *x, double R,
                                 double *votes) {
     double r = activation(t, leaf, x), weight = (double)leaf->n, sum = 0;
@@ -600,11 +601,11 @@ static inline double paper_vote(const trial *t, const slow_leaf *leaf, const flo
     if (t->set.vote == VPC_CENTROID)
         weight /= sum + 1e-12;
     votes[leaf->fit.name[best]] += weight;
-    /* Close to a leaf's centre the distance is all rounding. */
+    /* Close to a leaf's centre the distance is mostly rounding error. */
     return clear && !border && (t->set.vote == VPC_COUNT || sum == 0 || sum > 1e-9) ? 0 : weight;
 }
 
-/* slack: grows to what rounding may change. */
+/* slack: grows by what rounding may change. */
 static inline void forest_vote(const trial *t, const slow_leaf *leaf, const float *x, double R,
                                double *votes, double *slack) {
     double r = activation(t, leaf, x), weight = R > 0 ? 1 - r / R : r <= 0, s[MOST_K];

@@ -1,4 +1,4 @@
-/* write_world.h: for the tests of writing and converting: a folder of its own, and sets written
+/* write_world.h: for the tests of writing and converting: a temporary folder, and sets written
  * into it. */
 #ifndef LIMN_TESTS_WRITE_WORLD_H
 #define LIMN_TESTS_WRITE_WORLD_H
@@ -59,7 +59,7 @@ static inline void store(const char *name, const char *mode, const char *text) {
     fclose(file);
 }
 
-/* The file's bytes and a zero byte behind them. */
+/* The file's bytes followed by a zero byte. */
 static inline size_t load(const char *name, char *bytes) {
     char path[PATH];
     FILE *file = fopen(in_folder(name, path), "rb");
