@@ -31,9 +31,10 @@
 enum {
     LM_HEADER_BYTES = 64,
     LM_ENTRY_BYTES = 64,
-    LM_MAX_SECTIONS = 4096, /* checking for equal names is quadratic: bounds the cost of a hostile file */
-    LM_MAX_KEYS = 4096,     /* for the same reason */
-    LM_MAX_KEY = 255        /* bytes of a key without its final zero */
+    LM_MAX_SECTIONS =
+        4096, /* checking for equal names is quadratic: bounds the cost of a hostile file */
+    LM_MAX_KEYS = 4096, /* for the same reason */
+    LM_MAX_KEY = 255    /* bytes of a key without its final zero */
 };
 
 typedef struct lm_header {

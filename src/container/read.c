@@ -106,11 +106,11 @@ static limn_status check_magic(limn_context *ctx, const lm_file *file) {
     if (memcmp(file->bytes, LM_MAGIC, seen) == 0)
         return LIMN_OK;
     if (seen > 4 && memcmp(file->bytes, LM_MAGIC, 4) == 0)
-        return lm_fail(ctx, LIMN_E_MODEL,
-                       "%s: a limn model damaged by a text-mode transfer; copy it again in binary mode",
-                       file->name);
-    return lm_fail(ctx, LIMN_E_MODEL, "%s: not a limn model; check the file name",
-                   file->name);
+        return lm_fail(
+            ctx, LIMN_E_MODEL,
+            "%s: a limn model damaged by a text-mode transfer; copy it again in binary mode",
+            file->name);
+    return lm_fail(ctx, LIMN_E_MODEL, "%s: not a limn model; check the file name", file->name);
 }
 
 /* Looks at the first LM_HEADER_BYTES only, so that a bad stream is refused before the rest is
@@ -120,10 +120,10 @@ static limn_status check_header(limn_context *ctx, const lm_file *file, lm_heade
     if (status != LIMN_OK)
         return status;
     if (file->size < LM_HEADER_BYTES)
-        return lm_fail(
-            ctx, LIMN_E_MODEL,
-            "%s: the file is truncated: it has %zu of the %d bytes of the header; copy or download it again",
-            file->name, file->size, LM_HEADER_BYTES);
+        return lm_fail(ctx, LIMN_E_MODEL,
+                       "%s: the file is truncated: it has %zu of the %d bytes of the header; copy "
+                       "or download it again",
+                       file->name, file->size, LM_HEADER_BYTES);
     lm_header header;
     memcpy(&header, file->bytes, sizeof header);
     if (header.version > LM_CONTAINER_VERSION)
@@ -144,7 +144,8 @@ static limn_status check_header(limn_context *ctx, const lm_file *file, lm_heade
 static limn_status check_length(limn_context *ctx, const lm_file *file, uint64_t claimed) {
     if (file->size < claimed)
         return lm_fail(ctx, LIMN_E_MODEL,
-                       "%s: the file is truncated: it has %zu of %" PRIu64 " bytes; copy or download it again",
+                       "%s: the file is truncated: it has %zu of %" PRIu64
+                       " bytes; copy or download it again",
                        file->name, file->size, claimed);
     if (file->size > claimed)
         return lm_file_bad(ctx, file, "bytes follow the end of the model at byte %" PRIu64,

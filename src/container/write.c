@@ -170,7 +170,8 @@ static size_t head_size(const lm_writer *writer) {
 }
 
 size_t lm_writer_size(const lm_writer *writer) {
-    return head_size(writer) + writer->payload; /* cannot overflow: checked as sections were added */
+    return head_size(writer) +
+           writer->payload; /* cannot overflow: checked as sections were added */
 }
 
 /* Header and table, filled in completely. NULL when out of memory. */

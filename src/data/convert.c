@@ -34,7 +34,7 @@ static limn_status refuse_overwrite(limn_context *ctx, const char *output, const
     if (!output || !input || !same_file(output, input))
         return LIMN_OK;
     return lm_fail(ctx, LIMN_E_USAGE,
-                   "%s: the output would overwrite the input file; give another name", output);
+                   "%s: the output would replace the input file; give another name", output);
 }
 
 /* Rows and labels on both sides. */
@@ -114,8 +114,7 @@ static limn_status copy_rows(limn_reader *reader, lm_table_out *table, relay *r)
 
 /* ARFF has weights at the end of its rows. */
 static void warn_of_weights(limn_context *ctx, const char *from) {
-    lm_warn(ctx, "%s: the row weights are left out; put them in a column to keep them",
-            from);
+    lm_warn(ctx, "%s: the row weights are left out; put them in a column to keep them", from);
 }
 
 /* What the first pass found (format, separator, columns) holds for the second. */

@@ -126,8 +126,8 @@ static limn_status from_features(limn_context *ctx, limn_task task, const float 
         return lm_fail(ctx, LIMN_E_USAGE, "there is no task number %d", (int)task);
     if (!lm_mul(n, d, &count) || !lm_mul(count, sizeof *x, &bytes) || bytes > ctx->memory_limit)
         return lm_fail(ctx, LIMN_E_DATA,
-                       "a table of %zu x %zu values needs more memory than the limit of %llu bytes", n,
-                       d, (unsigned long long)ctx->memory_limit);
+                       "a table of %zu x %zu values needs more memory than the limit of %llu bytes",
+                       n, d, (unsigned long long)ctx->memory_limit);
     const lm_schema nameless = {.features = d};
     limn_status status = lm_check_finite(ctx, &nameless, x, n, d);
     if (status != LIMN_OK)

@@ -123,7 +123,8 @@ limn_status lm_labels_add(limn_context *ctx, lm_labels *labels, const char *text
             return LIMN_OK;
     }
     if (labels->count >= INT32_MAX)
-        return lm_fail(ctx, LIMN_E_DATA, "more than %d classes; is the label a number to predict (regression)?",
+        return lm_fail(ctx, LIMN_E_DATA,
+                       "more than %d classes; is the label a number to predict (regression)?",
                        INT32_MAX);
     char *name = reserve(labels) ? lm_strndup(labels->mem, text, length) : NULL;
     if (!name)

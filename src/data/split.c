@@ -58,7 +58,10 @@ static limn_status groups_make(limn_context *ctx, const int32_t *label, size_t n
 limn_status lm_split_folds(limn_context *ctx, const int32_t *label, size_t n, size_t folds,
                            uint64_t seed, uint32_t *fold) {
     if (folds < 2 || folds > n || folds > UINT32_MAX)
-        return lm_fail(ctx, LIMN_E_USAGE, "cannot split %zu row%s into %zu fold%s; use at least 2 folds and at most one per row", n, n == 1 ? "" : "s", folds, folds == 1 ? "" : "s");
+        return lm_fail(
+            ctx, LIMN_E_USAGE,
+            "cannot split %zu row%s into %zu fold%s; use at least 2 folds and at most one per row",
+            n, n == 1 ? "" : "s", folds, folds == 1 ? "" : "s");
     groups g = {0};
     limn_status status = groups_make(ctx, label, n, seed, LM_STREAM_FOLDS, &g);
     if (status == LIMN_OK)

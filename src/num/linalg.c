@@ -121,9 +121,9 @@ limn_status lm_singular(limn_context *ctx, double *a, size_t n, size_t d, double
     if (info == LAPACK_WORK_MEMORY_ERROR)
         return lm_fail_memory(ctx);
     if (info != 0)
-        return lm_fail(ctx, LIMN_E_DATA,
-                       "cannot compute the singular values of a %zu x %zu matrix; scale the features",
-                       n, d);
+        return lm_fail(
+            ctx, LIMN_E_DATA,
+            "cannot compute the singular values of a %zu x %zu matrix; scale the features", n, d);
     return LIMN_OK;
 }
 

@@ -45,9 +45,10 @@ static float *row_of(const row_run *run) {
 static limn_status undeclared(row_run *run, size_t c, const arff_cell *at) {
     char shown[48];
     lm_place place = place_of(run, c);
-    return lm_reader_fail(run->r, &place,
-                          "'%s' is not one of the values that the header declares; correct it or declare it",
-                          lm_quote(at->text, at->length, shown));
+    return lm_reader_fail(
+        run->r, &place,
+        "'%s' is not one of the values that the header declares; correct it or declare it",
+        lm_quote(at->text, at->length, shown));
 }
 
 static limn_status no_number(row_run *run, size_t c, const arff_cell *at) {
@@ -160,7 +161,8 @@ static limn_status store_weight(row_run *run, const char *text, size_t length) {
                               "remove one of the two",
                               shown);
     return lm_reader_fail(r, &place,
-                          "the row has a weight {%s}, but the first row has none; give the first row a weight too, such as {1}",
+                          "the row has a weight {%s}, but the first row has none; give the first "
+                          "row a weight too, such as {1}",
                           shown);
 }
 
@@ -316,16 +318,18 @@ static limn_status pair_index(row_run *run, const char **p, size_t least, size_t
     }
     lm_quote(start, strcspn(start, ",}\n"), shown);
     if (q == start || !arff_blank(*q) || strchr(",}\n", *arff_skip(q)))
-        return lm_reader_fail(run->r, &place,
-                              "'%s' is not an attribute number and a value; write a sparse row as in {0 1.5, 3 red}",
-                              shown);
+        return lm_reader_fail(
+            run->r, &place,
+            "'%s' is not an attribute number and a value; write a sparse row as in {0 1.5, 3 red}",
+            shown);
     if (value >= count)
-        return lm_reader_fail(run->r, &place,
-                              "'%s' names an attribute that does not exist: the header declares %zu, counted from 0",
-                              shown, count);
+        return lm_reader_fail(
+            run->r, &place,
+            "'%s' names an attribute that does not exist: the header declares %zu, counted from 0",
+            shown, count);
     return lm_reader_fail(run->r, &place,
-                          "attribute %zu comes after %zu; attributes must ascend within a row", value,
-                          least - 1);
+                          "attribute %zu comes after %zu; attributes must ascend within a row",
+                          value, least - 1);
 }
 
 /* The values of attributes that do not appear. */
@@ -386,8 +390,9 @@ static limn_status sparse_row(row_run *run, const char *p) {
         next = index + 1;
     }
     if (*p == '\n')
-        return lm_reader_fail(run->r, &place,
-                              "a sparse row begins with { but is not closed on this line; close it with }");
+        return lm_reader_fail(
+            run->r, &place,
+            "a sparse row begins with { but is not closed on this line; close it with }");
     status = default_cells(run, next, run->arff->columns.count);
     p = arff_skip(p + 1);
     bool comma = *p == ',';
@@ -459,9 +464,10 @@ static limn_status declare_column(limn_reader *r, size_t c) {
     else if (*kind == LM_COLUMN_OPEN)
         *kind = LM_COLUMN_NUMBER;
     if (*kind == LM_COLUMN_CHOSEN && !r->whole)
-        return lm_fail(r->ctx, LIMN_E_USAGE,
-                       "%s: the categories of an ARFF file are known only at its end; read it as a whole",
-                       lm_reader_name(r));
+        return lm_fail(
+            r->ctx, LIMN_E_USAGE,
+            "%s: the categories of an ARFF file are known only at its end; read it as a whole",
+            lm_reader_name(r));
     if (a->count > MOST_VALUES)
         return lm_reader_fail(r, &place,
                               "%zu values are too many for a nominal attribute; remove the "

@@ -134,7 +134,8 @@ static limn_status bad_line(limn_reader *r, const char *line) {
     arff_cell at;
     lm_arff_plain(line, line + strcspn(line, "\n"), &at);
     return lm_reader_fail(r, &place,
-                          "'%s' is not a line of an ARFF header; expected @relation, @attribute or @data, such as @attribute width numeric",
+                          "'%s' is not a line of an ARFF header; expected @relation, @attribute or "
+                          "@data, such as @attribute width numeric",
                           lm_quote(at.text, at.length, shown));
 }
 
@@ -144,7 +145,8 @@ static limn_status bad_tail(limn_reader *r, const char *tail) {
     arff_cell at;
     lm_arff_plain(tail, tail + strcspn(tail, "\n"), &at);
     return lm_reader_fail(r, &place,
-                          "'%s' is extra text at the end of the line; remove it, or put %% before it to make it a comment",
+                          "'%s' is extra text at the end of the line; remove it, or put %% before "
+                          "it to make it a comment",
                           lm_quote(at.text, at.length, shown));
 }
 
@@ -186,7 +188,8 @@ static limn_status nominal_values(limn_reader *r, const char **p, arff_attribute
         }
         if (*q == '\n')
             return lm_reader_fail(r, &place,
-                                  "a list of values begins with { but is not closed on this line; write it as in @attribute color {red, green}");
+                                  "a list of values begins with { but is not closed on this line; "
+                                  "write it as in @attribute color {red, green}");
         if (*q == '}') {
             *p = q + 1;
             break;
@@ -229,10 +232,11 @@ static limn_status bad_type(limn_reader *r, const char *p, size_t length) {
                               "attribute '%s' is relational, a table in each cell, which is not "
                               "supported; make its columns attributes of their own",
                               name);
-    return lm_reader_fail(r, &place,
-                          "'%s' is not a type for attribute '%s'; use numeric, real, integer, string, "
-                          "date or a list of values as in @attribute color {red, green}",
-                          lm_quote(p, length, shown), name);
+    return lm_reader_fail(
+        r, &place,
+        "'%s' is not a type for attribute '%s'; use numeric, real, integer, string, "
+        "date or a list of values as in @attribute color {red, green}",
+        lm_quote(p, length, shown), name);
 }
 
 static limn_status attribute_kind(limn_reader *r, const char **p, arff_attribute *a) {
@@ -276,7 +280,8 @@ static limn_status data_line(limn_reader *r, const char *rest) {
         return bad_tail(r, rest);
     if (!arff_of(r)->names.count)
         return lm_reader_fail(r, &place,
-                              "there is no @attribute before @data; declare each column as in @attribute width numeric");
+                              "there is no @attribute before @data; declare each column as in "
+                              "@attribute width numeric");
     return LIMN_OK;
 }
 

@@ -61,8 +61,7 @@ static limn_status text_label(limn_reader *r, state *s, const unsigned char *p) 
         return lm_fail_memory(r->ctx);
     return lm_fail(r->ctx, LIMN_E_DATA, "%s: row %zu: the label holds %s; correct it",
                    lm_source_name(s->label_text.source), s->next + 1,
-                   result == LM_STRING_ZERO ? "a zero byte"
-                                            : "an invalid Unicode character");
+                   result == LM_STRING_ZERO ? "a zero byte" : "an invalid Unicode character");
 }
 
 static limn_status fill_text(const lm_array_file *file) {
@@ -249,13 +248,15 @@ static limn_status check_end(limn_reader *r, state *s) {
     lm_text *labels = &s->label_text;
     if (r->text.begin < r->text.end)
         return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: the file continues after its %zu row%s; save one array per file", lm_reader_name(r), s->rows, s->rows == 1 ? "" : "s");
+                       "%s: the file continues after its %zu row%s; save one array per file",
+                       lm_reader_name(r), s->rows, s->rows == 1 ? "" : "s");
     limn_status status = LIMN_OK;
     while (labels->source && status == LIMN_OK && labels->begin == labels->end && !labels->eof)
         status = lm_text_fill(r->ctx, labels);
     if (status == LIMN_OK && labels->begin < labels->end)
         return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: the file continues after its %zu label%s; save one array per file", lm_source_name(labels->source), s->rows, s->rows == 1 ? "" : "s");
+                       "%s: the file continues after its %zu label%s; save one array per file",
+                       lm_source_name(labels->source), s->rows, s->rows == 1 ? "" : "s");
     return status;
 }
 
@@ -434,11 +435,14 @@ static limn_status check_labels(limn_reader *r, const state *s) {
     for (size_t k = 1; k < a->dims; k++)
         one = one && a->shape[k] == 1;
     if (!one)
-        return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: this is not a label file: it has %s; save one label per row, or use --no-label", name, a->dims ? "several numbers per row" : "no dimension");
+        return lm_fail(
+            r->ctx, LIMN_E_DATA,
+            "%s: this is not a label file: it has %s; save one label per row, or use --no-label",
+            name, a->dims ? "several numbers per row" : "no dimension");
     if (a->shape[0] != s->rows)
         return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: %zu label%s, but %s has %zu row%s; name the right label file with --label-file, or use --no-label",
+                       "%s: %zu label%s, but %s has %zu row%s; name the right label file with "
+                       "--label-file, or use --no-label",
                        name, a->shape[0], a->shape[0] == 1 ? "" : "s", lm_reader_name(r), s->rows,
                        s->rows == 1 ? "" : "s");
     double need = (double)a->size * WIDE_ROW_SHARE;

@@ -249,10 +249,14 @@ static limn_status unknown_column(limn_context *ctx, const lm_table *table, cons
     char shown[48];
     lm_quote(text, strlen(text), shown);
     if (text[strspn(text, "0123456789")] == '\0')
-        return lm_fail(ctx, LIMN_E_DATA, "%s: the %s should be column %.20s, but the file has %zu column%s, counted from 1", table->file, what, text, table->count, table->count == 1 ? "" : "s");
+        return lm_fail(
+            ctx, LIMN_E_DATA,
+            "%s: the %s should be column %.20s, but the file has %zu column%s, counted from 1",
+            table->file, what, text, table->count, table->count == 1 ? "" : "s");
     if (!table->header)
         return lm_fail(ctx, LIMN_E_DATA,
-                       "%s: no column is named '%s', because %s; give the number of the %s column, or first or last",
+                       "%s: no column is named '%s', because %s; give the number of the %s column, "
+                       "or first or last",
                        table->file, shown,
                        table->array ? "an array has no names" : "the file has no header", what);
     name_list list = {0};
@@ -479,9 +483,10 @@ static limn_status wrong_count(limn_context *ctx, const lm_table *table, size_t 
         return lm_fail(ctx, LIMN_E_DATA, "%s: %zu column%s, but the model has %zu feature%s", file,
                        count, plural, d, d == 1 ? "" : "s");
     if (options->label)
-        return lm_fail(ctx, LIMN_E_DATA,
-                       "%s: %zu column%s, but the model has %zu feature%s, so %zu are expected with the label",
-                       file, count, plural, d, d == 1 ? "" : "s", d + 1);
+        return lm_fail(
+            ctx, LIMN_E_DATA,
+            "%s: %zu column%s, but the model has %zu feature%s, so %zu are expected with the label",
+            file, count, plural, d, d == 1 ? "" : "s", d + 1);
     return lm_fail(ctx, LIMN_E_DATA,
                    "%s: %zu column%s, but the model has %zu feature%s: %zu columns without a label "
                    "or %zu with one are expected",

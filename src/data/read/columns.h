@@ -28,17 +28,20 @@ typedef struct lm_columns {
 } lm_columns;
 
 typedef struct lm_column_request {
-    const char *file; /* for messages */ const limn_read_options *options;
+    const char *file; /* for messages */
+    const limn_read_options *options;
     const lm_schema *match; /* or NULL */
     const lm_cells *first;  /* the first row */
     const lm_cells *second; /* the row after it, or NULL; not used with match */
 } lm_column_request;
 
 /* The column that text[0..length) names: NAME (of the header, which may be NULL), a number from 1,
- * first or last; LM_NO_COLUMN when there is no such column. */ size_t lm_columns_find(const lm_cells *header, size_t count, const char *text, size_t length);
+ * first or last; LM_NO_COLUMN when there is no such column. */
+size_t lm_columns_find(const lm_cells *header, size_t count, const char *text, size_t length);
 /* A table whose columns are identified by their place. */
 typedef struct lm_table {
-    const char *file; /* for messages */ const lm_cells *header; /* or NULL */
+    const char *file;       /* for messages */
+    const lm_cells *header; /* or NULL */
     size_t count;           /* columns */
     bool array;             /* numbers only: its columns are features, categories included */
 } lm_table;

@@ -28,7 +28,8 @@ typedef struct csv_state {
     char delimiter;
     bool blanks; /* runs of blanks separate; delimiter is ' ' */
     lm_columns columns;
-    uint32_t *direct;  /* the float of a row that a column's number goes to; SLOW for all other cells */
+    uint32_t
+        *direct; /* the float of a row that a column's number goes to; SLOW for all other cells */
     lm_buffer scratch; /* a quoted cell without its doubled quotes */
     row_scan scan;
 } csv_state;
@@ -154,8 +155,8 @@ static limn_status cell_failure(limn_reader *r, cell_result result, uint64_t lin
     if (result == CELL_UNCLOSED || result == CELL_PARTIAL)
         return lm_reader_fail(r, &place, "a quote opens here and is never closed; close it");
     if (result == CELL_TAIL)
-        return lm_reader_fail(
-            r, &place, "text follows a closing quote; double the quotes inside a cell");
+        return lm_reader_fail(r, &place,
+                              "text follows a closing quote; double the quotes inside a cell");
     return lm_fail_memory(r->ctx);
 }
 

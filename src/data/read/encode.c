@@ -48,7 +48,8 @@ static limn_status choose_column(limn_reader *r, const char *text, size_t length
     }
     if (found == LM_NO_COLUMN)
         return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: '%s' is not a feature column, so it cannot be categorical; give a name from the header or a column number counted from 1",
+                       "%s: '%s' is not a feature column, so it cannot be categorical; give a name "
+                       "from the header or a column number counted from 1",
                        lm_reader_name(r), lm_quote(text, length, shown));
     r->kind[found] = LM_COLUMN_CHOSEN;
     return LIMN_OK;
@@ -57,7 +58,8 @@ static limn_status choose_column(limn_reader *r, const char *text, size_t length
 limn_status lm_reader_open_columns(limn_reader *r) {
     if (r->options.categorical && !r->whole)
         return lm_fail(r->ctx, LIMN_E_USAGE,
-                       "%s: the categories of a column are known only at the end of the file; read it as a whole",
+                       "%s: the categories of a column are known only at the end of the file; read "
+                       "it as a whole",
                        lm_reader_name(r));
     limn_status status = lm_schema_add_columns(r->ctx, &r->schema);
     if (status != LIMN_OK)
@@ -86,7 +88,8 @@ static limn_status unknown_category(limn_reader *r, const lm_place *place, const
                                     size_t length) {
     char shown[48];
     return lm_reader_fail(r, place,
-                          "the model did not see the category '%s' in training; correct it, or use --unknown-category zero to treat it as none of the known ones",
+                          "the model did not see the category '%s' in training; correct it, or use "
+                          "--unknown-category zero to treat it as none of the known ones",
                           lm_quote(text, length, shown));
 }
 
@@ -208,7 +211,8 @@ static limn_status collect_cell(limn_reader *r, const lm_place *place, size_t c,
                                                            lm_quote(text, length, shown));
     if (cell == LM_CELL_TEXT && r->kind[c] != LM_COLUMN_CHOSEN && has_decimal_comma(text, length))
         return lm_reader_fail(r, place,
-                              "'%s' looks like a number with a decimal comma; write a point, or name the column in --categorical if it is not a number",
+                              "'%s' looks like a number with a decimal comma; write a point, or "
+                              "name the column in --categorical if it is not a number",
                               lm_quote(text, length, shown));
     decide(r, place, c, cell == LM_CELL_TEXT ? LM_COLUMN_CATEGORY : LM_COLUMN_NUMBER);
     if (r->kind[c] == LM_COLUMN_CHOSEN ||

@@ -50,8 +50,8 @@ limn_status lm_idx_header(const lm_array_file *file, lm_array *array) {
         .element = types[type].element, .size = types[type].size, .big = true, .dims = p[3]};
     if (array->dims < 1 || array->dims > LM_ARRAY_DIMS)
         return lm_fail(file->ctx, LIMN_E_DATA,
-                       "%s: %zu dimensions, but 1 to %d are expected; the file is damaged",
-                       name, array->dims, LM_ARRAY_DIMS);
+                       "%s: %zu dimensions, but 1 to %d are expected; the file is damaged", name,
+                       array->dims, LM_ARRAY_DIMS);
     size_t header = MAGIC_BYTES + 1 + array->dims * SIZE_BYTES;
     status = lm_array_await(file, header);
     if (status != LIMN_OK)
@@ -71,7 +71,8 @@ static limn_status idx_open(limn_reader *r) {
         return status;
     if (array.dims < 2)
         return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: this looks like a label file, because it has only one dimension; name the feature file, and give this one with --label-file",
+                       "%s: this looks like a label file, because it has only one dimension; name "
+                       "the feature file, and give this one with --label-file",
                        lm_reader_name(r));
     return lm_array_open(r, &array);
 }

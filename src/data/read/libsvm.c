@@ -144,8 +144,7 @@ static limn_status bad_index(limn_reader *r, const lm_place *place, uint64_t ind
                              uint64_t before) {
     if (index == 0)
         return lm_reader_fail(r, place, "index 0; indices start at 1");
-    return lm_reader_fail(r, place,
-                          "index %llu comes after %llu; indices must ascend within a row",
+    return lm_reader_fail(r, place, "index %llu comes after %llu; indices must ascend within a row",
                           (unsigned long long)index, (unsigned long long)before);
 }
 
@@ -276,7 +275,8 @@ static limn_status libsvm_open(limn_reader *r) {
                        lm_reader_name(r), o->weights ? "weights" : "categories");
     if (!r->match && !r->whole)
         return lm_fail(r->ctx, LIMN_E_USAGE,
-                       "%s: the number of features in a LIBSVM file is known only at its end; read it as a whole",
+                       "%s: the number of features in a LIBSVM file is known only at its end; read "
+                       "it as a whole",
                        lm_reader_name(r));
     limn_status status = first_row(r);
     if (status != LIMN_OK)

@@ -157,7 +157,8 @@ static limn_status refuse_type(const lm_array_file *file, span descr) {
     char shown[48], kind = 0;
     if (descr.length && !memchr("'\"", *descr.text, 2))
         return lm_fail(file->ctx, LIMN_E_DATA,
-                       "%s: the array is structured, with named fields; save its numbers as a plain array of two dimensions",
+                       "%s: the array is structured, with named fields; save its numbers as a "
+                       "plain array of two dimensions",
                        name);
     if (descr.length > 2) /* after the quote and the byte order */
         kind = descr.text[memchr("<>|=", descr.text[1], 4) ? 2 : 1];
@@ -304,7 +305,8 @@ static limn_status npy_open(limn_reader *r) {
         return status;
     if (array.element >= LM_BYTES)
         return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: the array holds text; save numbers, or save the table as CSV, where text becomes categories",
+                       "%s: the array holds text; save numbers, or save the table as CSV, where "
+                       "text becomes categories",
                        lm_reader_name(r));
     if (array.dims < 2)
         return lm_fail(r->ctx, LIMN_E_DATA,

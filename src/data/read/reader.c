@@ -171,7 +171,8 @@ static limn_status detect_binary(limn_reader *r) {
     for (size_t i = 0; i < LM_COUNT(formats); i++)
         if (formats[i]->binary && r->options.format == formats[i]->id)
             return lm_fail(r->ctx, LIMN_E_DATA,
-                           "%s: the file does not begin like the format %s; leave out --format to detect the format from the content",
+                           "%s: the file does not begin like the format %s; leave out --format to "
+                           "detect the format from the content",
                            lm_reader_name(r), limn_format_name(formats[i]->id));
     r->is_text = true;
     return refuse_zero_bytes(r, 0);
@@ -247,7 +248,8 @@ limn_status lm_reader_label(limn_reader *r, const lm_place *place, const char *t
 
 static limn_status check_options(limn_context *ctx, const limn_read_options *o) {
     if (o->label && o->no_label)
-        return lm_fail(ctx, LIMN_E_USAGE, "a label column is named, but the label is also switched off; choose one");
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "a label column is named, but the label is also switched off; choose one");
     if (o->label && !*o->label)
         return lm_fail(ctx, LIMN_E_USAGE, "the name of the label is empty");
     if (!limn_task_name(o->task))
@@ -262,7 +264,8 @@ static limn_status check_options(limn_context *ctx, const limn_read_options *o) 
 static limn_status check_for_format(limn_reader *r) {
     if (r->options.label_file && !r->format->binary)
         return lm_fail(r->ctx, LIMN_E_USAGE,
-                       "%s: only NPY and IDX data have a label file, and this is %s; name the label column instead (--label)",
+                       "%s: only NPY and IDX data have a label file, and this is %s; name the "
+                       "label column instead (--label)",
                        lm_reader_name(r), limn_format_name(r->format->id));
     return LIMN_OK;
 }

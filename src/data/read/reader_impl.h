@@ -69,8 +69,9 @@ struct limn_reader {
     void *state; /* of the format */
     lm_text text;
     lm_schema schema;
-    lm_column_kind *kind; /* of each column; NULL with match, and for formats that hold numbers only */
-    uint64_t *kind_line;  /* where the kind of each column was decided */
+    lm_column_kind
+        *kind; /* of each column; NULL with match, and for formats that hold numbers only */
+    uint64_t *kind_line; /* where the kind of each column was decided */
     bool has_label, has_weight;
     bool is_text;   /* not a binary format: zero bytes are refused */
     bool whole;     /* the whole file is wanted: features may grow, missing cells are counted */

@@ -46,7 +46,7 @@ static const double pi = 3.14159265358979323846;
 
 #define SHARE                                                                                  \
     {                                                                                          \
-        .key = "share", .help = "share of class 1; auto: its share of the square's area",       \
+        .key = "share", .help = "share of class 1; auto: its share of the square's area",      \
         .type = LIMN_PARAM_REAL, .default_value = "auto", .min = 0, .max = 1, .can_be_auto = 1 \
     }
 #define VPC "Proenca and Neves, vantage-point classification, Sec. 4.2"

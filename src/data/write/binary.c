@@ -237,7 +237,8 @@ static limn_status idx_check(lm_table_out *t) {
         int64_t value;
         if (!whole_name(name, &value) || value < INT32_MIN || value > INT32_MAX)
             return lm_fail(t->ctx, LIMN_E_DATA,
-                           "%s: the label '%s' is not a 32-bit whole number, as IDX labels must be; write NPY, CSV or ARFF",
+                           "%s: the label '%s' is not a 32-bit whole number, as IDX labels must "
+                           "be; write NPY, CSV or ARFF",
                            t->path, lm_quote(name, strlen(name), shown));
     }
     return LIMN_OK;

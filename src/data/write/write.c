@@ -276,9 +276,8 @@ static limn_status choose_delimiter(lm_table_out *t, char delimiter) {
     bool tabs = is_extension(t->path, ".tsv") || is_extension(t->path, ".tab");
     t->delimiter = delimiter ? delimiter : tabs ? '\t' : ',';
     if (delimiter && t->kind->id != LIMN_FORMAT_CSV)
-        return lm_fail(t->ctx, LIMN_E_USAGE,
-                       "%s: only CSV takes a separator; leave it out for %s", t->path,
-                       limn_format_name(t->kind->id));
+        return lm_fail(t->ctx, LIMN_E_USAGE, "%s: only CSV takes a separator; leave it out for %s",
+                       t->path, limn_format_name(t->kind->id));
     if (strchr("\"\r\n.+-eE0123456789", t->delimiter))
         return lm_fail(t->ctx, LIMN_E_USAGE, "'%c' cannot separate cells; use , ; or a tab",
                        t->delimiter == '\r' || t->delimiter == '\n' ? ' ' : t->delimiter);
@@ -389,7 +388,8 @@ static limn_status settle_labels(lm_table_out *t, bool named) {
                        t->label_path);
     if (t->shape.labelled && t->kind->apart && !t->label_path)
         return lm_fail(t->ctx, LIMN_E_USAGE,
-                       "%s: the format %s stores labels in a separate file; name that file too, or leave out the labels",
+                       "%s: the format %s stores labels in a separate file; name that file too, or "
+                       "leave out the labels",
                        strcmp(t->path, "-") == 0 ? "standard output" : t->path,
                        limn_format_name(t->kind->id));
     if (!t->shape.labelled) {
@@ -495,7 +495,8 @@ static limn_status commit_both(lm_table_out *t) {
     if (status != LIMN_OK && t->label_path) {
         char why[LM_ERROR_BYTES];
         snprintf(why, sizeof why, "%s", limn_error(t->ctx));
-        return lm_fail(t->ctx, status, "%s; the labels in %s have already been written", why, t->label_path);
+        return lm_fail(t->ctx, status, "%s; the labels in %s have already been written", why,
+                       t->label_path);
     }
     return status;
 }
