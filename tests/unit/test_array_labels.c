@@ -432,7 +432,7 @@ static void test_with_a_model_the_columns_are_its_features(void **state) {
     options.no_label = 0;
     options.label = "1";
     must_refuse(&w, b, &options, match, LIMN_E_DATA,
-                "t.csv: 4 columns, but the model has 2 features, which with the label makes 3");
+                "t.csv: 4 columns, but the model has 2 features, so 3 are expected with the label");
     limn_data_free(model);
     world_close(&w);
     free(b);

@@ -13,7 +13,7 @@ static void test_a_file_cut_at_any_byte_is_refused(void **state) {
     char path[200];
     put_file(in(w, "m.limn", path), w->bytes, w->size);
     for (size_t size = w->size; size-- > 0;) {
-        assert_refused(w, w->bytes, size, size == 0 ? "empty" : "cut");
+        assert_refused(w, w->bytes, size, size == 0 ? "empty" : "truncated");
         lm_file *file = NULL;
         assert_int_equal(truncate(path, (off_t)size), 0);
         assert_int_equal(lm_file_open(w->ctx, path, &file), LIMN_E_MODEL);
@@ -48,11 +48,11 @@ static void test_appended_bytes_are_refused(void **state) {
 static void test_other_files_are_told_apart_from_damaged_models(void **state) {
     world *w = *state;
     assert_refused(w, (const unsigned char *)"svm_type c_svc\n", 15, "not a limn model");
-    assert_refused(w, (const unsigned char *)"l", 1, "cut");
+    assert_refused(w, (const unsigned char *)"l", 1, "truncated");
     assert_refused(w, (const unsigned char *)"x", 1, "not a limn model");
     /* line ends rewritten: \r\n to \n, and \n to \r\n */
-    assert_refused(w, (const unsigned char *)"limn\n\x1a\n....", 11, "as text");
-    assert_refused(w, (const unsigned char *)"limn\r\r\n\x1a\r\n..", 12, "as text");
+    assert_refused(w, (const unsigned char *)"limn\n\x1a\n....", 11, "text-mode transfer");
+    assert_refused(w, (const unsigned char *)"limn\r\r\n\x1a\r\n..", 12, "text-mode transfer");
 }
 
 /* ---- hostile tables: every hash is right ---- */
@@ -122,7 +122,7 @@ static void test_hostile_headers_are_refused(void **state) {
         memcpy(copy, w->bytes, w->size);
         put64(copy + H_SIZE, sizes[i]);
         reseal(copy, w->size);
-        assert_refused(w, copy, w->size, sizes[i] > w->size ? "cut" : "bytes follow the end");
+        assert_refused(w, copy, w->size, sizes[i] > w->size ? "truncated" : "bytes follow the end");
     }
     for (size_t i = H_RESERVED; i < 56; i++) {
         memcpy(copy, w->bytes, w->size);

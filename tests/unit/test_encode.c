@@ -55,11 +55,12 @@ static void test_text_and_numbers_in_one_column_are_refused_in_either_order(void
     world w;
     world_open(&w);
     must_fail(&w, "x,y\n1.5,a\n2.5o,b\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 3, column 1 (x): '2.5o' is not a number, but the column holds numbers "
-              "since line 2; correct it, or name the column in --categorical");
-    must_fail(&w, "x,y\nred,a\n,a\n7,b\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 4, column 1 (x): '7' is a number, but the column holds text since line "
-              "2; correct it, or name the column in --categorical");
+              "t.csv: line 3, column 1 (x): '2.5o' is not a number, but the column has held "
+              "numbers since line 2; correct it, or name the column in --categorical");
+    must_fail(
+        &w, "x,y\nred,a\n,a\n7,b\n", NULL, NULL, LIMN_E_DATA,
+        "t.csv: line 4, column 1 (x): '7' is a number, but the column has held text since line "
+        "2; correct it, or name the column in --categorical");
     world_close(&w);
 }
 

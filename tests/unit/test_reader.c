@@ -83,11 +83,11 @@ static void test_quotes_hold_separators_newlines_and_doubled_quotes(void **state
     limn_data_free(data);
     /* lines are counted inside quotes too */
     must_fail(&w, "x,y\n1,\"two\nlines\"\n\n3,a\noops,b\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 6, column 1 (x): 'oops' is not a number, but the column holds numbers "
-              "since line 2; correct it, or name the column in --categorical");
+              "t.csv: line 6, column 1 (x): 'oops' is not a number, but the column has held "
+              "numbers since line 2; correct it, or name the column in --categorical");
     must_fail(&w, "x,\"a\nb\"\n1,c\noops,b\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 4, column 1 (x): 'oops' is not a number, but the column holds numbers "
-              "since line 3; correct it, or name the column in --categorical");
+              "t.csv: line 4, column 1 (x): 'oops' is not a number, but the column has held "
+              "numbers since line 3; correct it, or name the column in --categorical");
     must_fail(&w, "1,a\n2,\"b\n3,c\n", NULL, NULL, LIMN_E_DATA,
               "t.csv: line 2, column 2: a quote opens here and is never closed; close it");
     must_fail(
@@ -266,13 +266,13 @@ static void test_bad_cells_are_named_with_their_place(void **state) {
     (void)state;
     world w;
     world_open(&w);
+    must_fail(&w, "x,width,y\n1,2,a\n1,abc,b\n", NULL, NULL, LIMN_E_DATA,
+              "t.csv: line 3, column 2 (width): 'abc' is not a number, but the column has held "
+              "numbers since line 2; correct it, or name the column in --categorical");
     must_fail(
-        &w, "x,width,y\n1,2,a\n1,abc,b\n", NULL, NULL, LIMN_E_DATA,
-        "t.csv: line 3, column 2 (width): 'abc' is not a number, but the column holds numbers "
-        "since line 2; correct it, or name the column in --categorical");
-    must_fail(&w, "1,2,a\n1,0x10,b\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 2, column 2: '0x10' is not a number, but the column holds numbers since "
-              "line 1; correct it, or name the column in --categorical");
+        &w, "1,2,a\n1,0x10,b\n", NULL, NULL, LIMN_E_DATA,
+        "t.csv: line 2, column 2: '0x10' is not a number, but the column has held numbers since "
+        "line 1; correct it, or name the column in --categorical");
     must_fail(&w, "1,2,a\n1,1e39,b\n", NULL, NULL, LIMN_E_DATA,
               "t.csv: line 2, column 2: '1e39' is infinite or too large for a 32-bit float; the "
               "largest value is 3.4e38");
@@ -283,11 +283,12 @@ static void test_bad_cells_are_named_with_their_place(void **state) {
               "t.csv: line 2, column 3: the label is missing; fill it or remove the row");
     must_fail(&w, "y,x\na,1\n ? ,2\n", NULL, NULL, LIMN_E_DATA,
               "t.csv: line 3, column 1 (y): the label is missing; fill it or remove the row");
-    must_fail(&w, "1,2,a\n1,0123456789012345678901234567890123456789012345678901234567890x,b\n",
-              NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 2, column 2: '0123456789012345678901234567890123456...' is not a "
-              "number, but the column holds numbers since line 1; correct it, or name the column "
-              "in --categorical");
+    must_fail(
+        &w, "1,2,a\n1,0123456789012345678901234567890123456789012345678901234567890x,b\n", NULL,
+        NULL, LIMN_E_DATA,
+        "t.csv: line 2, column 2: '0123456789012345678901234567890123456...' is not a "
+        "number, but the column has held numbers since line 1; correct it, or name the column "
+        "in --categorical");
     world_close(&w);
 }
 
@@ -487,7 +488,7 @@ static void test_columns_are_matched_by_place_without_a_header(void **state) {
               "t.csv: 1 column, but the model has 2 features: 2 columns without a label or 3 with "
               "one are expected");
     must_fail(&w, "7,8\n", &last, &model->schema, LIMN_E_DATA,
-              "t.csv: 2 columns, but the model has 2 features, which with the label makes 3");
+              "t.csv: 2 columns, but the model has 2 features, so 3 are expected with the label");
     last.label = NULL;
     last.no_label = 1;
     must_fail(&w, "7,8,9\n", &last, &model->schema, LIMN_E_DATA,
