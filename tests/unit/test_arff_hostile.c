@@ -39,9 +39,9 @@ static const char *const bad_header_lines[][2] = {
     {"@relation r\n@attribute c {a,b\n@data\n",
      "t.csv: line 2: a list of values begins with { but is not closed on this line; write it as in "
      "@attribute color {red, green}"},
-    {"@relation r\n@attribute c { ,, }\n@data\n",
-     "t.csv: line 2: there is no value between { and }; list them as in @attribute color {red, "
-     "green}"},
+    {"@relation r\n@attribute c { ,, }\n@data\n", "t.csv: line 2: there is no value between { and "
+                                                  "}; list the values as in @attribute color {red, "
+                                                  "green}"},
     {"@relation r\n@attribute c {'a' b}\n@data\n",
      "t.csv: line 2: text follows a closing quote; write \\' or \\\" for a quote inside "
      "a quoted text"},

@@ -198,8 +198,8 @@ static limn_status nominal_values(limn_reader *r, const char **p, arff_attribute
     a->count = arff->values.count - a->first;
     if (!a->count)
         return lm_reader_fail(r, &place,
-                              "there is no value between { and }; list them as in @attribute color "
-                              "{red, green}");
+                              "there is no value between { and }; list the values as in @attribute "
+                              "color {red, green}");
     return LIMN_OK;
 }
 

@@ -199,7 +199,7 @@ static limn_status look_closer(limn_reader *r, state *s, const unsigned char *ro
     return status;
 }
 
-/* Label, weight and the end of row sink->n, whose features are there. */
+/* Stores label and weight and ends row sink->n, whose features are already stored. */
 static limn_status finish_row(limn_reader *r, state *s, const unsigned char *row, lm_sink *sink) {
     limn_status status = LIMN_OK;
     if (r->has_label)

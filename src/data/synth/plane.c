@@ -32,7 +32,7 @@
  * the second are noise around 0. Row i has
  *
  *   mode=gradual  t = i/period                a full turn in period rows
- *   mode=abrupt   t = floor(4 i/period)/4     a quarter turn at once, four times in period rows
+ *   mode=abrupt   t = floor(4 i/period)/4     a sudden quarter turn, four times per period
  *
  * With two classes the best border is the line through 0 perpendicular to the line of the centres;
  * its error is Phi(-1/spread). After half a period two classes have changed places. */
