@@ -1,4 +1,4 @@
-/* base.h: what every layer stands on: the context, checked memory, errors, random numbers.
+/* base.h: what every layer uses: the context, checked memory, errors, random numbers.
  *
  * Internal symbols carry the prefix lm_, public ones limn_. */
 #ifndef LIMN_BASE_BASE_H
@@ -31,23 +31,23 @@ struct limn_context {
     char error[LM_ERROR_BYTES];
 };
 
-/* limn_context_new without the check of the instruction set, which base cannot know. */
+/* limn_context_new without the check of the instruction set, which this layer cannot do. */
 limn_status lm_context_make(const limn_context_options *options, limn_context **out);
 
 /* ---- errors ---- */
 
-/* Records a sentence (without a final full stop) and returns status. */
+/* Records an error message (without a final full stop) and returns status. */
 limn_status lm_fail(limn_context *ctx, limn_status status, const char *format, ...) LM_PRINTF(3, 4);
-/* LIMN_E_MEMORY with its sentence. */
+/* LIMN_E_MEMORY with its message. */
 limn_status lm_fail_memory(limn_context *ctx);
 void lm_warn(limn_context *ctx, const char *format, ...) LM_PRINTF(2, 3);
 void lm_info(limn_context *ctx, const char *format, ...) LM_PRINTF(2, 3);
-/* Tells progress; LIMN_E_CANCELLED (with its sentence) when the callback asks for it. Call it from
+/* Reports progress; LIMN_E_CANCELLED (with its message) when the callback asks for it. Call it from
  * one thread only. rows_total 0 and fraction -1 mean "not known". */
 limn_status lm_progress(limn_context *ctx, const char *stage, uint64_t rows, uint64_t rows_total,
                         double fraction);
 
-/* ---- memory: every size is a checked product; NULL on overflow or when memory is out ---- */
+/* ---- memory: every size is a checked product; NULL on overflow or out of memory ---- */
 
 bool lm_mul(size_t a, size_t b, size_t *product); /* false on overflow */
 bool lm_add(size_t a, size_t b, size_t *sum);
@@ -74,7 +74,7 @@ typedef struct lm_buffer {
 bool lm_buffer_append(lm_buffer *buffer, const void *bytes, size_t size); /* false: no memory */
 void lm_buffer_free(lm_buffer *buffer);
 
-/* ---- random numbers: counter-based splitting, so that threads never matter ---- */
+/* ---- random numbers: counter-based splitting, so results do not depend on threads ---- */
 
 /* xoshiro256**. Split by index: lm_rng_at(seed, stream, index) is independent of every other. */
 typedef struct lm_rng {
@@ -89,21 +89,21 @@ double lm_rng_normal(lm_rng *rng);                  /* mean 0, standard deviatio
 uint64_t lm_hash(uint64_t a, uint64_t b, uint64_t c);
 void lm_rng_shuffle(lm_rng *rng, size_t *items, size_t count);
 
-/* The streams in use, so that no two purposes share one. A method has those of its name. */
+/* The streams in use, so that no two purposes share one. Each method draws from streams of its
+ * own. */
 enum { LM_STREAM_SPLIT = 1, LM_STREAM_FOLDS = 2, LM_STREAM_SYNTH = 3, LM_STREAM_LATENCY = 4 };
 uint64_t lm_stream_of(const char *name);
 
 /* ---- text ---- */
 
-/* Parses one decimal number that fills text[0..length) (surrounding blanks allowed), whatever the
- * locale. "nan", "inf" and hexadecimal are not numbers. Overflow gives infinity. */
+/* Parses one decimal number that fills text[0..length) (surrounding blanks allowed), regardless of
+ * the locale. "nan", "inf" and hexadecimal are not numbers. Overflow gives infinity. */
 bool lm_parse_double(const char *text, size_t length, double *value);
 /* Writes the shortest decimal text that reads back as the same double (at most 32 bytes with the
- * final zero), whatever the locale; returns its length. */
+ * final zero), regardless of the locale; returns its length. */
 size_t lm_format_double(double value, char *text);
 
-/* The shown form of text in an error sentence: cut at 40 bytes, control bytes as '?'. out holds 48.
- */
+/* text as error messages show it: cut at 40 bytes, control bytes as '?'. out holds 48. */
 const char *lm_quote(const char *text, size_t length, char *out);
 
 #endif

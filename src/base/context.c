@@ -1,4 +1,4 @@
-/* context.c: the context, its error sentence, log and progress. */
+/* context.c: the context, its error message, log and progress. */
 #include "base/base.h"
 
 #include "base/sized.h"
@@ -36,7 +36,7 @@ void limn_context_options_init(limn_context_options *options) {
     options->seed = 1;
 }
 
-/* What could be taken without pushing others out, where the system says so; else all there is. */
+/* Memory available without swapping, where the system reports it; else all of it. */
 static uint64_t available_memory(void) {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     uint64_t memory = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
@@ -104,7 +104,7 @@ const char *limn_status_string(limn_status status) {
 }
 
 limn_status lm_fail(limn_context *ctx, limn_status status, const char *format, ...) {
-    char sentence[LM_ERROR_BYTES]; /* an argument may be the sentence of an earlier failure */
+    char sentence[LM_ERROR_BYTES]; /* an argument may be the message of an earlier failure */
     va_list args;
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);

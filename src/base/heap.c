@@ -2,7 +2,7 @@
  * O(n log k), in place. */
 #include "base/heap.h"
 
-/* Puts item where it belongs below root, whose place is free. */
+/* Moves item down from root, a free place, to where it belongs. */
 static void sift_down(lm_ranked *heap, size_t n, size_t root, lm_ranked item) {
     for (;;) {
         size_t child = 2 * root + 1;

@@ -15,9 +15,9 @@ static inline bool lm_ranked_before(lm_ranked a, lm_ranked b) {
     return a.key < b.key || (a.key == b.key && a.row < b.row);
 }
 
-/* Makes a heap of the n items: the last in order is items[0]. */
+/* Turns the n items into a heap: items[0] is the last in order. */
 void lm_heap_make(lm_ranked *items, size_t n);
-/* Puts item in the place of items[0] and restores the heap. */
+/* Replaces items[0] by item and restores the heap. */
 void lm_heap_replace(lm_ranked *items, size_t n, lm_ranked item);
 /* Moves the k first in order to the front, sorted; the rest is left in any order. k <= n. */
 void lm_ranked_first(lm_ranked *items, size_t n, size_t k);

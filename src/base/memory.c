@@ -54,9 +54,9 @@ char *lm_strdup(const limn_allocator *mem, const char *text) {
     return lm_strndup(mem, text, strlen(text));
 }
 
-/* The pointer that the allocator gave is kept in front of the aligned block. Blocks of a quarter of
- * a huge page and more take whole huge pages: with small ones a scan of a megabyte spends up to
- * half of its time on address translation. */
+/* The allocator's pointer is kept just before the aligned block. Blocks of a quarter of a huge page
+ * or more take whole huge pages: with small pages, a scan of a megabyte spends up to half of its
+ * time on address translation. */
 void *lm_alloc_aligned(const limn_allocator *mem, size_t count, size_t size) {
     size_t bytes, total;
     if (!lm_mul(count, size, &bytes))
@@ -73,7 +73,7 @@ void *lm_alloc_aligned(const limn_allocator *mem, size_t count, size_t size) {
     memcpy(block - sizeof raw, &raw, sizeof raw);
 #ifdef MADV_HUGEPAGE
     if (align == HUGE_PAGE)
-        (void)madvise(block, whole, MADV_HUGEPAGE); /* a refusal costs speed, nothing else */
+        (void)madvise(block, whole, MADV_HUGEPAGE); /* failure only costs speed */
 #endif
     return block;
 }

@@ -2,8 +2,8 @@
  *
  * Writing goes to a temporary name in the same folder; commit syncs the file, renames it and syncs
  * the folder. A file that is replaced keeps its permissions, and a link to it stays a link. A path
- * that is not a regular file (a pipe, /dev/null) is written through, as standard output is. After a
- * failed write everything else fails too, so that a file with a hole is never committed. */
+ * that is not a regular file (a pipe, /dev/null) is written directly, as standard output is. After
+ * a failed write all later calls fail too, so that a file with a hole is never committed. */
 #include "base/base.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static limn_status output_fail(limn_output *out, const char *what) {
     return lm_fail(out->ctx, LIMN_E_IO, "%s: cannot %s: %s", name, what, strerror(errno));
 }
 
-/* Creates target + ".tmp-PID-N" anew, with the permissions that open() would give for mode. */
+/* Creates a new target + ".tmp-PID-N", with the permissions that open() would give for mode. */
 static limn_status open_temporary(limn_output *out, mode_t mode) {
     size_t size = strlen(out->target) + 48;
     out->temporary = lm_alloc(&out->mem, size, 1);
@@ -64,7 +64,7 @@ static limn_status open_temporary(limn_output *out, mode_t mode) {
     return status;
 }
 
-/* A link that leads nowhere is replaced, as there is no file to keep. */
+/* A dangling link is replaced, as there is no file to keep. */
 static limn_status find_target(limn_output *out) {
     struct stat info;
     char real[PATH_MAX];
@@ -79,11 +79,11 @@ static limn_status open_replacement(limn_output *out, mode_t mode) {
         return output_fail(out, "overwrite it");
     limn_status status = open_temporary(out, mode);
     if (status == LIMN_OK)
-        (void)fchmod(out->fd, mode); /* what the umask took; some file systems have no modes */
+        (void)fchmod(out->fd, mode); /* undoes the umask; some file systems have no modes */
     return status;
 }
 
-/* /dev/stdout and its like lead to the very file that a shell has opened, perhaps to append. */
+/* /dev/stdout and the like name the file that the shell has opened, perhaps to append. */
 static bool is_standard_output(const struct stat *info) {
     struct stat standard;
     return fstat(STDOUT_FILENO, &standard) == 0 && standard.st_dev == info->st_dev &&
@@ -140,7 +140,7 @@ static limn_status write_all(limn_output *out, const unsigned char *bytes, size_
         if (done < 0) {
             if (errno != EINTR)
                 return output_fail(out, "write");
-            /* A signal: the one who waits for a slow reader may want to give up. */
+            /* A signal: the user may want to cancel while a slow reader blocks us. */
             out->status = lm_progress(out->ctx, "writing", 0, 0, -1);
             if (out->status != LIMN_OK)
                 return out->status;
@@ -176,7 +176,8 @@ limn_status limn_output_write(limn_output *output, const void *bytes, size_t siz
     return LIMN_OK;
 }
 
-/* Makes the rename itself durable. Some file systems cannot sync a folder: not a failure. */
+/* Makes the rename itself durable. Some file systems cannot sync a folder, which is not an
+ * error. */
 static void sync_folder(const char *path) {
     char folder[4096];
     const char *slash = strrchr(path, '/');

@@ -13,7 +13,7 @@ static size_t find_key(const lm_params *params, const char *key, size_t length) 
     return SIZE_MAX;
 }
 
-/* The place of text in "a|b|c", or -1. */
+/* The index of text in "a|b|c", or -1. */
 static int find_choice(const char *choices, const char *text) {
     size_t length = strlen(text);
     for (int place = 0; *choices; place++) {
@@ -26,7 +26,7 @@ static int find_choice(const char *choices, const char *text) {
     return -1;
 }
 
-/* What param accepts, for error sentences. */
+/* What param accepts, for error messages. */
 static const char *describe_range(const limn_param *param, char *out, size_t size) {
     const char *or_auto = param->can_be_auto ? " or auto" : "";
     const char *words = param->choices ? param->choices : "",

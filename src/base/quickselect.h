@@ -4,8 +4,8 @@
 
 #include "base/base.h"
 
-/* Brings the k-th smallest (from 0) of v[0..n) to place k, none larger in front of it, none smaller
- * behind it. Pivots are drawn from rng, so that no order is a trap. No NaN; k < n. */
+/* Moves the k-th smallest (from 0) of v[0..n) to v[k], with none larger before it and none smaller
+ * after it. Pivots are drawn from rng, so that no input order is slow. No NaN; k < n. */
 void lm_select_kth(lm_rng *rng, float *v, size_t n, size_t k);
 void lm_select_kth_double(lm_rng *rng, double *v, size_t n, size_t k);
 

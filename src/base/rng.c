@@ -29,7 +29,7 @@ lm_rng lm_rng_at(uint64_t seed, uint64_t stream, uint64_t index) {
         h = mix(h);
         rng.s[i] = h;
     }
-    rng.s[0] |= 1; /* the all-zero state never moves */
+    rng.s[0] |= 1; /* the all-zero state would stay zero */
     return rng;
 }
 
@@ -51,7 +51,7 @@ uint64_t lm_rng_next(lm_rng *rng) {
 }
 
 uint64_t lm_rng_below(lm_rng *rng, uint64_t bound) {
-    uint64_t reject = (0 - bound) % bound; /* 2^64 mod bound: below it the draw would be biased */
+    uint64_t reject = (0 - bound) % bound; /* 2^64 mod bound: smaller draws would cause bias */
     for (;;) {
         uint64_t x = lm_rng_next(rng);
         if (x >= reject)
@@ -63,7 +63,7 @@ double lm_rng_unit(lm_rng *rng) {
     return (double)(lm_rng_next(rng) >> 11) * 0x1p-53;
 }
 
-/* Box-Muller; the second value is thrown away so that the generator stays without hidden state. */
+/* Box-Muller; the second value is thrown away so that the generator has no hidden state. */
 double lm_rng_normal(lm_rng *rng) {
     double u = 1.0 - lm_rng_unit(rng);
     double angle = 6.283185307179586 * lm_rng_unit(rng);

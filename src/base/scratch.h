@@ -1,7 +1,7 @@
-/* scratch.h: one cursor that lays scratch memory out, array after array.
+/* scratch.h: a cursor that lays out scratch memory, array after array.
  *
- * The same code measures and places: over no memory (base NULL) the cursor only counts, over a
- * block of the size that it counted it gives out the places. So the two cannot disagree.
+ * The same code measures and places, so the two cannot disagree: without memory (base NULL) the
+ * cursor only counts; over a block of the size it counted, it returns pointers.
  *
  *   static layout lay_out(const model *m, size_t rows, lm_cursor *at) {
  *       layout l;
@@ -44,7 +44,7 @@ static inline void *lm_take_cells(lm_cursor *at, size_t a, size_t b, size_t size
     return lm_take(at, __builtin_mul_overflow(a, b, &count) ? SIZE_MAX : count, size);
 }
 
-/* Where the cursor stands: the scratch of a part that lays itself out with the same cursor next. */
+/* Where the cursor is: the scratch of a part that is laid out with the same cursor next. */
 static inline void *lm_here(const lm_cursor *at) {
     return at->base ? at->base + at->used : NULL;
 }
@@ -55,7 +55,8 @@ static inline bool lm_measured(const lm_cursor *at, size_t *bytes) {
     return at->used != SIZE_MAX;
 }
 
-/* Memory for all that the cursor has measured; NULL when there is none. For lm_free_aligned. */
+/* Memory for all that the cursor has measured; NULL when out of memory. Free with
+ * lm_free_aligned. */
 static inline void *lm_alloc_measured(const limn_allocator *mem, const lm_cursor *at) {
     size_t bytes;
     return lm_measured(at, &bytes) ? lm_alloc_aligned(mem, bytes, 1) : NULL;

@@ -1,4 +1,4 @@
-/* text.c: numbers to and from text, whatever the locale, and quoting for error sentences. */
+/* text.c: numbers to and from text, regardless of the locale, and quoting for error messages. */
 #include "base/base.h"
 
 #include <float.h>
@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_BYTES = 1200 }; /* every double fits written out in full; longer is no number */
+enum { NUMBER_BYTES = 1200 }; /* enough for any double written out in full */
 
 static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* [+-]digits[.digits][e[+-]digits] with at least one digit in front of the exponent. */
+/* [+-]digits[.digits][e[+-]digits] with at least one digit before the exponent. */
 static bool is_decimal(const char *s, const char *end) {
     size_t digits = 0;
     if (s < end && (*s == '+' || *s == '-'))
@@ -76,7 +76,7 @@ size_t lm_format_double(double value, char *text) {
 
 const char *lm_quote(const char *text, size_t length, char *out) {
     size_t shown = length > 40 ? 37 : length;
-    if (length > 40) /* not inside a character of several bytes */
+    if (length > 40) /* do not cut inside a multi-byte character */
         while (shown > 34 && ((unsigned char)text[shown] & 0xc0) == 0x80)
             shown--;
     for (size_t i = 0; i < shown; i++)

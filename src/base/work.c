@@ -1,5 +1,5 @@
-/* work.c: plain threads that take the next piece until there is none; and the same with a context
- * for each thread, failures kept in order, and cancelling.
+/* work.c: threads that take the next piece of work until none is left; and the same with a context
+ * per thread, the first failure reported, and cancelling.
  *
  * Not OpenMP: its runtimes print and end the process when a thread cannot be created. */
 #include "base/work.h"
@@ -39,7 +39,7 @@ void lm_parallel(int threads, size_t count, lm_piece *piece, void *user) {
     int wanted = threads < LM_THREADS_MAX ? threads : LM_THREADS_MAX, started = 1;
     if ((size_t)wanted > count)
         wanted = (int)count;
-    /* Signals are for the thread that called. */
+    /* Signals go to the calling thread. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     for (; started < wanted; started++) {
@@ -61,7 +61,7 @@ typedef struct crew crew;
 typedef struct worker {
     crew *of;
     limn_context *ctx;
-    bool calling; /* the caller's own thread: it alone may tell progress */
+    bool calling; /* the caller's own thread: it alone reports progress */
     size_t failed_piece;
     limn_status failed;
     char sentence[LM_ERROR_BYTES];
@@ -73,7 +73,7 @@ struct crew {
     worker *workers;
     int threads;
     atomic_size_t done;
-    atomic_size_t limit; /* the lowest piece that failed: those behind it are not wanted */
+    atomic_size_t limit; /* the lowest piece that failed: later ones are not needed */
     atomic_bool cancelled;
 };
 
@@ -88,7 +88,7 @@ static limn_status tell(crew *c) {
     return status;
 }
 
-/* The progress of the threads' contexts. */
+/* The progress callback of the threads' contexts. */
 static int hear(void *user, const limn_progress *progress) {
     worker *w = user;
     (void)progress;
@@ -147,7 +147,7 @@ static limn_status outcome(crew *c) {
             (!first || c->workers[t].failed_piece < first->failed_piece))
             first = &c->workers[t];
     if (atomic_load(&c->cancelled))
-        return LIMN_E_CANCELLED; /* tell() has recorded the sentence */
+        return LIMN_E_CANCELLED; /* tell() has recorded the message */
     if (first)
         return lm_fail(c->ctx, first->failed, "%s", first->sentence);
     return tell(c);

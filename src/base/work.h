@@ -11,17 +11,17 @@ enum { LM_THREADS_MAX = 256 };
 
 /* ---- pieces that cannot fail ---- */
 
-/* Piece index, done by thread 0..threads-1, of which none does two pieces at once. */
+/* Does piece index on thread 0..threads-1; a thread does one piece at a time. */
 typedef void lm_piece(void *user, size_t index, int thread);
 
-/* Does pieces 0..count-1, each once, in any order; returns when all are done. Where threads cannot
- * be created, those that could (at least the caller's own) do all the work. */
+/* Does pieces 0..count-1, each once, in any order; returns when all are done. If some threads
+ * cannot be created, the others (at least the caller's own) do all the work. */
 void lm_parallel(int threads, size_t count, lm_piece *piece, void *user);
 
 /* ---- pieces that may fail ---- */
 
-/* Piece index. ctx belongs to the thread: one thread, no log, the seed of the caller's context;
- * lm_progress on it shows nothing, but hears when the user cancels. */
+/* Does piece index. ctx belongs to the thread: one thread, no log, the seed of the caller's
+ * context; lm_progress on it shows nothing, but returns LIMN_E_CANCELLED when the user cancels. */
 typedef limn_status lm_task(limn_context *ctx, void *user, size_t index);
 
 typedef struct lm_job {
@@ -29,15 +29,15 @@ typedef struct lm_job {
     size_t count;      /* pieces */
     lm_task *task;
     void *user;
-    /* What is done of how much, asked from the calling thread only; NULL: pieces. */
+    /* Reports how much of the total is done; called from the calling thread only. NULL: pieces. */
     void (*done)(void *user, uint64_t *done, uint64_t *total);
 } lm_job;
 
-/* The threads that a job of so many pieces gets. */
+/* The number of threads for a job of count pieces. */
 int lm_work_threads(const limn_context *ctx, size_t count);
-/* Does the pieces on ctx->threads threads and tells progress from the calling thread only, at least
- * once, when all are done. Returns the failure of the piece with the lowest number, whatever the
- * threads; pieces behind it may be left out. */
+/* Does the pieces on ctx->threads threads and reports progress from the calling thread only, at
+ * least once, when all are done. Returns the failure of the lowest-numbered piece, regardless of
+ * the number of threads; later pieces may be skipped. */
 limn_status lm_work(limn_context *ctx, const lm_job *job);
 
 #endif

@@ -1,4 +1,4 @@
-/* container.h: the model file, docs/format.md. Knows no method.
+/* container.h: the model file (docs/format.md). It knows nothing about methods.
  *
  * A file is a header, a table of named sections and their payloads, each checked by XXH3. Writing
  * collects sections, then writes them at once under a temporary name, syncs and renames. Reading
@@ -15,8 +15,8 @@ enum { LM_CONTAINER_VERSION = 1, LM_SECTION_NAME = 24, LM_ALIGN = 64 };
 typedef struct lm_writer lm_writer;
 
 limn_status lm_writer_new(limn_context *ctx, lm_writer **out);
-/* One that only measures: it counts sizes and keeps no data, so what would have to be made for a
- * section need not be (see lm_writer_memory). It cannot be saved. */
+/* A writer that only measures: it adds up sizes and keeps no data, so data need not be prepared for
+ * it (see lm_writer_memory). It cannot be saved. */
 limn_status lm_writer_new_measuring(limn_context *ctx, lm_writer **out);
 bool lm_writer_measures(const lm_writer *writer);
 void lm_writer_free(lm_writer *writer); /* NULL is allowed */
@@ -24,8 +24,8 @@ void lm_writer_free(lm_writer *writer); /* NULL is allowed */
  * [a-z0-9._-]; LIMN_E_USAGE otherwise. */
 limn_status lm_writer_section(lm_writer *writer, const char *name, uint32_t version,
                               const void *data, size_t size);
-/* Memory for a section's data that the writer frees; NULL when there is none. Not asked for where
- * the writer measures: sections are given sizes with data NULL there. */
+/* Memory for a section's data, freed by the writer; NULL when out of memory. Not needed when the
+ * writer measures: give sections their size with data NULL. */
 void *lm_writer_memory(lm_writer *writer, size_t count, size_t size);
 /* The size of the file that lm_writer_save would write. */
 size_t lm_writer_size(const lm_writer *writer);
@@ -53,7 +53,7 @@ typedef struct lm_file lm_file;
 /* Whether bytes begin like a model file. */
 bool lm_file_is_model(const void *bytes, size_t size);
 limn_status lm_file_open(limn_context *ctx, const char *path, lm_file **out);
-/* Copies bytes; name is used in sentences. */
+/* Copies bytes; name is used in messages. */
 limn_status lm_file_from_memory(limn_context *ctx, const void *bytes, size_t size, const char *name,
                                 lm_file **out);
 void lm_file_close(lm_file *file); /* NULL is allowed; needs no context */
@@ -76,12 +76,12 @@ limn_status lm_file_section(limn_context *ctx, const lm_file *file, const char *
 /* The same, and the size must be exactly count * size. */
 limn_status lm_file_array(limn_context *ctx, const lm_file *file, const char *name,
                           uint32_t max_version, size_t count, size_t size, const void **out);
-/* LIMN_E_MODEL with "FILE: <sentence>; the file is damaged or was not written by limn". */
+/* LIMN_E_MODEL with "FILE: <message>; the file is damaged or was not written by limn". */
 limn_status lm_file_bad(limn_context *ctx, const lm_file *file, const char *format, ...)
     LM_PRINTF(3, 4);
 
-/* Reading key-values; every getter gives LIMN_E_MODEL when the key is missing, has another type or
- * is outside the range. Opening proves the whole section well-formed. */
+/* Reading key-values; every getter returns LIMN_E_MODEL when the key is missing, has another type
+ * or is out of range. Opening checks the whole section. */
 typedef struct lm_kv {
     limn_context *ctx;
     const lm_file *file;

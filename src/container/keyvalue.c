@@ -1,8 +1,8 @@
 /* keyvalue.c: typed key-values in a section of a model file, docs/format.md.
  *
- * Entries are packed without alignment and are read with memcpy. Opening a section walks all of it
- * and proves each entry; the getters then walk again without checks. Sections hold tens of keys, so
- * a search from the start costs less than an index would. */
+ * Entries are packed without alignment and are read with memcpy. Opening a section checks every
+ * entry; the getters then walk it again without checks. Sections hold tens of keys, so a search
+ * from the start costs less than an index would. */
 #include "container/layout.h"
 
 #include <inttypes.h>
@@ -83,7 +83,7 @@ static void refuse(lm_kv_out *kv, const char *key, const char *problem) {
     lm_quote(key, strlen(key), kv->bad_key);
 }
 
-/* Everything of an entry but its value. */
+/* An entry without its value. */
 static void put_key(lm_kv_out *kv, const char *key, lm_kv_type type, size_t value_size) {
     size_t length = strlen(key);
     item other;
@@ -94,10 +94,10 @@ static void put_key(lm_kv_out *kv, const char *key, lm_kv_type type, size_t valu
     else if (!key_ok(key, length))
         refuse(kv, key, "is not a key; use 1 to 255 printable characters without blanks");
     else if (kv->count == LM_MAX_KEYS)
-        refuse(kv, key, "is one key too many");
+        refuse(kv, key, "exceeds the limit on the number of keys");
     else if (!lm_writer_measures(kv->writer) &&
              find(kv->bytes.data + COUNT_BYTES, kv->count, key, &other))
-        refuse(kv, key, "is there already");
+        refuse(kv, key, "already exists");
     lm_kv_head head = {type, (uint32_t)length + 1, value_size};
     append(kv, &head, sizeof head);
     append(kv, key, length + 1);
@@ -161,7 +161,7 @@ limn_status lm_kv_end(lm_kv_out *kv) {
     return lm_writer_section(kv->writer, kv->section, kv->version, kv->bytes.data, kv->size);
 }
 
-/* ---- proving a section ---- */
+/* ---- checking a section ---- */
 
 /* A text is its bytes and one zero, at the end. */
 static bool text_ok(const unsigned char *value, size_t size) {
@@ -216,26 +216,26 @@ static bool value_ok(const item *it) {
     }
 }
 
-/* Proves the entry at a place with left bytes after it. NULL, or what is wrong with it. */
+/* Checks the entry at a place with left bytes after it. NULL, or what is wrong with it. */
 static const char *check_item(const unsigned char *at, size_t left, item *out) {
     lm_kv_head head;
     if (left < sizeof head)
-        return "is cut";
+        return "is truncated";
     memcpy(&head, at, sizeof head);
     left -= sizeof head;
     if (head.key_size > left || head.value_size > left - head.key_size)
         return "is larger than the section";
     (void)step(at, out);
     if (head.key_size < 2 || !key_ok(out->key, head.key_size - 1) || out->key[head.key_size - 1])
-        return "has no valid key";
-    return value_ok(out) ? NULL : "has no valid value";
+        return "has an invalid key";
+    return value_ok(out) ? NULL : "has an invalid value";
 }
 
 static limn_status check_section(limn_context *ctx, const lm_file *file,
                                  const lm_section *section) {
     uint64_t count;
     if (section->size < COUNT_BYTES)
-        return lm_file_bad(ctx, file, "section '%s' is cut", section->name);
+        return lm_file_bad(ctx, file, "section '%s' is truncated", section->name);
     memcpy(&count, section->data, sizeof count);
     if (count > LM_MAX_KEYS)
         return lm_file_bad(ctx, file, "section '%s' cannot have %" PRIu64 " keys", section->name,
@@ -246,7 +246,7 @@ static limn_status check_section(limn_context *ctx, const lm_file *file,
         item it, other;
         const char *problem = check_item(at, (size_t)(end - at), &it);
         if (!problem && find(first, i, it.key, &other))
-            problem = "has the key of another one";
+            problem = "repeats a key";
         if (problem)
             return lm_file_bad(ctx, file, "entry %" PRIu64 " of section '%s' %s", i + 1,
                                section->name, problem);

@@ -2,14 +2,14 @@
  *
  *   offset        what
  *   0             header, 64 bytes
- *   64            table: one entry of 64 bytes a section
+ *   64            table: one entry of 64 bytes per section
  *   64 + 64 n     payload of the first section, then zeros up to a multiple of 64
  *   ...           payload of each further section, in the order of the table, padded the same way
  *   file size     nothing follows
  *
  * Every byte is covered: the header by its own hash, the table by a hash in the header, each
  * payload by a hash in its table entry, and whatever is left must be zero. Hashes are XXH3 with 64
- * bits and no seed. A payload can stand in one place only, so sections cannot overlap or leave
+ * bits and no seed. Each payload has exactly one valid place, so sections cannot overlap or leave
  * gaps.
  *
  * A key-value section is a count followed by entries without padding between them: the fixed part
@@ -31,9 +31,10 @@
 enum {
     LM_HEADER_BYTES = 64,
     LM_ENTRY_BYTES = 64,
-    LM_MAX_SECTIONS = 4096, /* looking for equal names is quadratic: keeps hostile files cheap */
-    LM_MAX_KEYS = 4096,     /* for the same reason */
-    LM_MAX_KEY = 255        /* bytes of a key without its final zero */
+    LM_MAX_SECTIONS =
+        4096, /* checking for equal names is quadratic: bounds the cost of a hostile file */
+    LM_MAX_KEYS = 4096, /* for the same reason */
+    LM_MAX_KEY = 255    /* bytes of a key without its final zero */
 };
 
 typedef struct lm_header {
@@ -75,14 +76,14 @@ typedef struct lm_kv_head {
 
 static_assert(sizeof(lm_kv_head) == 16, "the fixed part of a key-value has no hidden padding");
 
-/* A key-value section in the making; the writer owns it. */
+/* A key-value section under construction; the writer owns it. */
 struct lm_kv_out {
     struct lm_kv_out *next; /* of the writer */
     lm_writer *writer;
     char section[LM_SECTION_NAME];
     uint32_t version;
     uint64_t count;
-    lm_buffer bytes;     /* the payload so far; of a writer that measures nothing */
+    lm_buffer bytes;     /* the payload so far; empty when the writer measures */
     size_t size;         /* of the payload so far */
     limn_status status;  /* of the first failure */
     const char *problem; /* what was wrong with bad_key */
@@ -95,7 +96,7 @@ bool lm_pad(size_t size, size_t *padded);
 /* Whether name is 1..LM_SECTION_NAME-1 bytes of [a-z0-9._-]; length excludes the final zero. */
 bool lm_section_name_ok(const char *name, size_t length);
 
-/* LIMN_E_USAGE when name is no section name or is taken. */
+/* LIMN_E_USAGE when name is not a valid section name or is taken. */
 limn_status lm_writer_check_name(const lm_writer *writer, const char *name);
 limn_context *lm_writer_context(const lm_writer *writer);
 void lm_writer_adopt(lm_writer *writer, struct lm_kv_out *kv);

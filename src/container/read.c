@@ -1,17 +1,17 @@
-/* read.c: opens a model file and proves every byte of it before anything is handed out.
+/* read.c: opens a model file and checks every byte of it before anything is handed out.
  *
  * A regular file is mapped; pipes, standard input and bytes in memory are copied to aligned memory.
  * The checks are the same for both and go from the outside in: magic, version, header hash, length,
- * table hash, the table itself, then the hash and the padding of each section. Nothing is allocated
- * on the word of the file.
+ * table hash, the table itself, then the hash and the padding of each section. No allocation relies
+ * on a size that the file claims.
  *
- * No advice is given with the mapping: MAP_POPULATE, MADV_SEQUENTIAL, MADV_WILLNEED and
- * MADV_POPULATE_READ change a warm open of 100 MB by less than the noise, and populating makes a
- * cold one slower, since hashing then waits for the last page.
+ * The mapping uses no madvise: MAP_POPULATE, MADV_SEQUENTIAL, MADV_WILLNEED and MADV_POPULATE_READ
+ * change a warm open of 100 MB by less than the noise, and populating makes a cold open slower,
+ * since hashing then waits for the last page.
  *
  * limn replaces model files by renaming, which leaves a mapping of the old file valid. A program
- * that cuts a model file in place while it is open takes pages away from under the mapping; no
- * check can help against that. */
+ * that truncates a model file in place while it is open removes pages from under the mapping; no
+ * check can prevent that. */
 #include "container/layout.h"
 
 #include <errno.h>
@@ -106,23 +106,24 @@ static limn_status check_magic(limn_context *ctx, const lm_file *file) {
     if (memcmp(file->bytes, LM_MAGIC, seen) == 0)
         return LIMN_OK;
     if (seen > 4 && memcmp(file->bytes, LM_MAGIC, 4) == 0)
-        return lm_fail(ctx, LIMN_E_MODEL,
-                       "%s: a limn model damaged by a transfer as text; copy it again as binary",
-                       file->name);
-    return lm_fail(ctx, LIMN_E_MODEL, "%s: not a limn model; check the name of the file",
-                   file->name);
+        return lm_fail(
+            ctx, LIMN_E_MODEL,
+            "%s: a limn model damaged by a text-mode transfer; copy it again in binary mode",
+            file->name);
+    return lm_fail(ctx, LIMN_E_MODEL, "%s: not a limn model; check the file name", file->name);
 }
 
-/* Looks at the first LM_HEADER_BYTES only, so that a stream is refused before it is read. */
+/* Looks at the first LM_HEADER_BYTES only, so that a bad stream is refused before the rest is
+ * read. */
 static limn_status check_header(limn_context *ctx, const lm_file *file, lm_header *out) {
     limn_status status = check_magic(ctx, file);
     if (status != LIMN_OK)
         return status;
     if (file->size < LM_HEADER_BYTES)
-        return lm_fail(
-            ctx, LIMN_E_MODEL,
-            "%s: the file is cut: %zu bytes of a header of %d; copy or download it again",
-            file->name, file->size, LM_HEADER_BYTES);
+        return lm_fail(ctx, LIMN_E_MODEL,
+                       "%s: the file is truncated: it has %zu of the %d bytes of the header; copy "
+                       "or download it again",
+                       file->name, file->size, LM_HEADER_BYTES);
     lm_header header;
     memcpy(&header, file->bytes, sizeof header);
     if (header.version > LM_CONTAINER_VERSION)
@@ -143,7 +144,8 @@ static limn_status check_header(limn_context *ctx, const lm_file *file, lm_heade
 static limn_status check_length(limn_context *ctx, const lm_file *file, uint64_t claimed) {
     if (file->size < claimed)
         return lm_fail(ctx, LIMN_E_MODEL,
-                       "%s: the file is cut: %zu bytes of %" PRIu64 "; copy or download it again",
+                       "%s: the file is truncated: it has %zu of %" PRIu64
+                       " bytes; copy or download it again",
                        file->name, file->size, claimed);
     if (file->size > claimed)
         return lm_file_bad(ctx, file, "bytes follow the end of the model at byte %" PRIu64,
@@ -157,7 +159,7 @@ static limn_status check_entry(limn_context *ctx, const lm_file *file, size_t in
     size_t length = strnlen(entry.name, sizeof entry.name);
     if (!lm_section_name_ok(entry.name, length) ||
         !all_zero((unsigned char *)entry.name + length, sizeof entry.name - length))
-        return lm_file_bad(ctx, file, "section %zu has no valid name", index + 1);
+        return lm_file_bad(ctx, file, "section %zu has an invalid name", index + 1);
     if (entry.flags || !all_zero(entry.zero, sizeof entry.zero))
         return lm_file_bad(ctx, file, "reserved bytes of section '%s' are not zero", entry.name);
     for (size_t i = 0; i < index; i++)
@@ -173,11 +175,11 @@ static limn_status check_places(limn_context *ctx, const lm_file *file) {
         lm_entry entry = entry_at(file, i);
         if (entry.offset != at)
             return lm_file_bad(ctx, file,
-                               "section '%s' is said to start at byte %" PRIu64 ", not at %zu",
+                               "section '%s' claims to start at byte %" PRIu64 " instead of %zu",
                                entry.name, entry.offset, at);
         if (entry.size > file->size - at)
             return lm_file_bad(ctx, file,
-                               "section '%s' is said to have %" PRIu64 " bytes, but %zu are left",
+                               "section '%s' claims %" PRIu64 " bytes, but only %zu are left",
                                entry.name, entry.size, file->size - at);
         size_t padded;
         if (!lm_pad((size_t)entry.size, &padded) || padded > file->size - at)
@@ -204,7 +206,7 @@ static limn_status check_payload(limn_context *ctx, const lm_file *file, size_t 
 static limn_status check_table(limn_context *ctx, lm_file *file, const lm_header *header) {
     size_t room = (file->size - LM_HEADER_BYTES) / LM_ENTRY_BYTES;
     if (header->sections > LM_MAX_SECTIONS || header->sections > room)
-        return lm_file_bad(ctx, file, "%" PRIu32 " sections are more than a file of %zu bytes has",
+        return lm_file_bad(ctx, file, "%" PRIu32 " sections do not fit in a file of %zu bytes",
                            header->sections, file->size);
     file->sections = header->sections;
     if (XXH3_64bits(file->bytes + LM_HEADER_BYTES, file->sections * LM_ENTRY_BYTES) !=
@@ -272,7 +274,8 @@ static limn_status grow(limn_context *ctx, lm_file *file, size_t *capacity) {
     return LIMN_OK;
 }
 
-/* Reads to the end of the stream, or to where the header is refused or one byte too many came. */
+/* Reads to the end of the stream; stops early if the header is refused or the stream is too
+ * long. */
 static limn_status read_stream(limn_context *ctx, lm_file *file, int fd) {
     size_t capacity = 0;
     lm_header header = {.file_size = UINT64_MAX};
@@ -304,9 +307,9 @@ static limn_status take_bytes(limn_context *ctx, lm_file *file, int fd, bool is_
     if (fstat(fd, &info) != 0)
         return lm_fail(ctx, LIMN_E_IO, "%s: cannot read: %s", file->name, strerror(errno));
     if (S_ISDIR(info.st_mode))
-        return lm_fail(ctx, LIMN_E_IO, "%s: a directory, not a model file; give the name of a file",
+        return lm_fail(ctx, LIMN_E_IO, "%s: this is a directory; give the name of a model file",
                        file->name);
-    /* standard input may stand in the middle of a file, which a mapping could not respect */
+    /* standard input may be positioned inside a file, which a mapping would ignore */
     if (S_ISREG(info.st_mode) && !is_stdin)
         return map_file(ctx, file, fd, &info);
     return read_stream(ctx, file, fd);

@@ -14,7 +14,7 @@ typedef struct part {
     size_t size;
 } part;
 
-/* Memory that sections were made in. */
+/* Memory that holds the data of sections. */
 typedef struct memory {
     struct memory *next;
     max_align_t data[];
@@ -120,7 +120,7 @@ limn_status lm_writer_check_name(const lm_writer *writer, const char *name) {
     size_t length = strlen(name);
     if (!lm_section_name_ok(name, length))
         return lm_fail(writer->ctx, LIMN_E_USAGE,
-                       "'%s' cannot name a section of a model file; use 1 to %d of a-z 0-9 . _ -",
+                       "'%s' is not a valid section name; use 1 to %d characters of a-z 0-9 . _ -",
                        lm_quote(name, length, shown), LM_SECTION_NAME - 1);
     for (size_t i = 0; i < writer->count; i++)
         if (strcmp(writer->parts[i].name, name) == 0)
@@ -170,10 +170,11 @@ static size_t head_size(const lm_writer *writer) {
 }
 
 size_t lm_writer_size(const lm_writer *writer) {
-    return head_size(writer) + writer->payload; /* cannot overflow: checked as sections came */
+    return head_size(writer) +
+           writer->payload; /* cannot overflow: checked as sections were added */
 }
 
-/* Header and table, filled in completely. NULL when there is no memory. */
+/* Header and table, filled in completely. NULL when out of memory. */
 static unsigned char *make_head(const lm_writer *writer) {
     unsigned char *head = lm_alloc_zero(&writer->mem, head_size(writer), 1);
     if (!head)
@@ -226,7 +227,7 @@ static limn_status put_in_output(void *to, const void *bytes, size_t size) {
 
 static limn_status check_whole(const lm_writer *writer) {
     return writer->measures
-               ? lm_fail(writer->ctx, LIMN_E_USAGE, "a writer that measures has no data")
+               ? lm_fail(writer->ctx, LIMN_E_USAGE, "a measuring writer has no data to save")
                : LIMN_OK;
 }
 

@@ -1,9 +1,9 @@
-/* convert.c: one data file into another.
+/* convert.c: converts one data file into another.
  *
- * A file that can be read twice is read twice: the first time it is only looked through (columns,
- * categories, classes, rows, whether all values are bytes), the second time each piece is written
- * as it comes, so memory does not grow with the file. What comes out of a pipe, and a file whose
- * missing cells are filled in with medians, is held in memory. */
+ * A file that can be read twice is read twice: the first pass only surveys it (columns, categories,
+ * classes, rows, whether all values are bytes), the second writes each piece as it is read, so
+ * memory does not grow with the file. Data from a pipe, and a file whose missing cells are filled
+ * with medians, are held in memory. */
 #include "data/convert.h"
 
 #include "data/read/reader.h"
@@ -56,7 +56,7 @@ static limn_status refuse_inputs(limn_context *ctx, const char *from,
     return status;
 }
 
-/* ---- progress: the second reading is told as what it is for ---- */
+/* ---- progress: the second pass is reported as writing ---- */
 
 typedef struct relay {
     limn_context *ctx;
@@ -112,13 +112,12 @@ static limn_status copy_rows(limn_reader *reader, lm_table_out *table, relay *r)
     }
 }
 
-/* ARFF has weights behind its rows. */
+/* ARFF has weights at the end of its rows. */
 static void warn_of_weights(limn_context *ctx, const char *from) {
-    lm_warn(ctx, "%s: the weights of its rows are left out; put them into a column to keep them",
-            from);
+    lm_warn(ctx, "%s: the row weights are left out; put them in a column to keep them", from);
 }
 
-/* The file speaks for itself once: what it said the first time holds the second time. */
+/* What the first pass found (format, separator, columns) holds for the second. */
 static limn_status stream(limn_context *ctx, const char *from, const limn_read_options *reading,
                           const char *to, const limn_write_options *writing,
                           limn_convert_info *info) {
@@ -199,7 +198,7 @@ limn_status lm_convert(limn_context *ctx, const char *from, const limn_read_opti
                        const char *to, const limn_write_options *writing, limn_convert_info *info) {
     limn_read_options options = *reading;
     char *label_file = NULL;
-    options.weights = NULL; /* a column like others */
+    options.weights = NULL; /* a column like any other */
     limn_status status = lm_table_plan(ctx, to, writing, &info->to, &label_file);
     if (status == LIMN_OK)
         status = refuse_inputs(ctx, from, &options, to, label_file);

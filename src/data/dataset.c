@@ -126,8 +126,8 @@ static limn_status from_features(limn_context *ctx, limn_task task, const float 
         return lm_fail(ctx, LIMN_E_USAGE, "there is no task number %d", (int)task);
     if (!lm_mul(n, d, &count) || !lm_mul(count, sizeof *x, &bytes) || bytes > ctx->memory_limit)
         return lm_fail(ctx, LIMN_E_DATA,
-                       "%zu rows of %zu features need more memory than the limit of %llu bytes", n,
-                       d, (unsigned long long)ctx->memory_limit);
+                       "a table of %zu x %zu values needs more memory than the limit of %llu bytes",
+                       n, d, (unsigned long long)ctx->memory_limit);
     const lm_schema nameless = {.features = d};
     limn_status status = lm_check_finite(ctx, &nameless, x, n, d);
     if (status != LIMN_OK)
@@ -148,7 +148,7 @@ static limn_status from_features(limn_context *ctx, limn_task task, const float 
     return LIMN_OK;
 }
 
-/* Brings the classes into the order that a file would give them. */
+/* Sorts the classes as reading a file would. */
 static limn_status sort_classes(limn_context *ctx, limn_data *data) {
     int32_t *remap = lm_alloc(&ctx->mem, data->schema.labels.count, sizeof *remap);
     if (!remap)
@@ -166,7 +166,7 @@ static limn_status add_number(limn_context *ctx, lm_labels *labels, double y, in
     return lm_labels_add(ctx, labels, text, lm_format_double(y + 0.0, text), id);
 }
 
-/* Formatting a double is slow; a small cache by value makes it a cost per class. */
+/* Formatting a double is slow; a small cache by value makes it a cost per class, not per row. */
 static limn_status number_classes(limn_context *ctx, limn_data *data, const double *y) {
     enum { CACHE = 256 };
     double seen[CACHE];
@@ -258,7 +258,7 @@ limn_status limn_data_set_weights(limn_context *context, limn_data *data, const 
     for (size_t i = 0; i < data->n; i++)
         if (!(weights[i] >= 0) || isinf(weights[i]))
             return lm_fail(context, LIMN_E_DATA,
-                           "row %zu: the weight is not a finite number, 0 or more", i + 1);
+                           "row %zu: the weight must be a finite number, 0 or more", i + 1);
     double *copy = lm_alloc(&data->mem, data->n, sizeof *copy);
     if (!copy)
         return lm_fail_memory(context);

@@ -13,7 +13,7 @@
 
 #define LM_NO_COLUMN SIZE_MAX
 
-/* One feature column of a file: not the label, not the weights. */
+/* One feature column of a file, so neither the label nor the weights. */
 typedef struct lm_column {
     char *name;           /* or NULL when the file had no header */
     size_t first;         /* its first feature */
@@ -33,8 +33,8 @@ typedef struct lm_schema {
     size_t label_column;  /* 0-based place of the label among all columns, or LM_NO_COLUMN */
     char *weight_name;    /* the same for the weights */
     size_t weight_column;
-    /* Rows have one more float behind their features, hidden from the user: the sum of squares of
-     * features that are none of these (an imported model's LIBSVM files may have such). */
+    /* Rows have one more float after their features, hidden from the user: the sum of squares of
+     * features that the model does not have (LIBSVM files for an imported model may have some). */
     bool beyond;
     lm_labels labels;
 } lm_schema;
@@ -63,12 +63,12 @@ static inline bool lm_schema_named(const lm_schema *schema) {
     return schema->columns && lm_schema_column_name(schema, 0);
 }
 
-/* Floats of a row. */
+/* Floats per row. */
 static inline size_t lm_schema_width(const lm_schema *schema) {
     return schema->features + schema->beyond;
 }
 
-/* Whether labels are to be read where there are any. */
+/* Whether labels should be read if there are any. */
 static inline bool lm_label_wanted(const limn_read_options *options, limn_task task) {
     return (task == LIMN_CLASSIFY || task == LIMN_REGRESS || task == LIMN_OUTLIER) &&
            !options->skip_label;
@@ -90,14 +90,14 @@ limn_status lm_data_new(limn_context *ctx, limn_task task, limn_data **out);
 /* A copy of the chosen rows (in the order given), with the whole schema. */
 limn_status lm_data_take(limn_context *ctx, const limn_data *data, const size_t *rows, size_t count,
                          limn_data **out);
-/* A copy without what lies beyond the features; NULL when there is nothing such. */
+/* A copy without the extra float after the features; NULL when there is none. */
 limn_status lm_data_narrow(limn_context *ctx, const limn_data *data, limn_data **out);
-/* Numbers the classes of data as labels does; those that it does not know come after. */
+/* Numbers the classes of data as labels does; classes that are not in labels come after. */
 limn_status lm_data_relabel(limn_context *ctx, limn_data *data, const lm_labels *labels);
 /* Whether all are whole numbers from 0 to 255 (and none is -0). */
 bool lm_only_bytes(const float *x, size_t count);
-/* LIMN_E_DATA that names row and column (1-based; the column by its name if it has one) if any of
- * the n x width values is not finite. */
+/* LIMN_E_DATA if any of the n x width values is not finite; the message gives row and column
+ * (1-based, and the column's name if it has one). */
 limn_status lm_check_finite(limn_context *ctx, const lm_schema *schema, const float *x, size_t n,
                             size_t width);
 

@@ -23,8 +23,7 @@ void lm_labels_free(lm_labels *labels) {
     lm_labels_init(labels, labels->mem);
 }
 
-/* Codes such as 01234 and whole numbers of so many digits that doubles would merge them are texts.
- */
+/* Codes such as 01234, and whole numbers too long for doubles to tell apart, are texts. */
 static bool is_code(const char *text, size_t length) {
     size_t digits = 0;
     while (length && (*text == ' ' || *text == '+' || *text == '-'))
@@ -82,7 +81,7 @@ static void refill_slots(lm_labels *labels) {
     }
 }
 
-/* Room for one more name, and a table at most half full with it. */
+/* Makes room for one more name, and keeps the table at most half full. */
 static bool reserve(lm_labels *labels) {
     const limn_allocator *mem = labels->mem;
     if (labels->count == labels->capacity) {
@@ -124,7 +123,8 @@ limn_status lm_labels_add(limn_context *ctx, lm_labels *labels, const char *text
             return LIMN_OK;
     }
     if (labels->count >= INT32_MAX)
-        return lm_fail(ctx, LIMN_E_DATA, "more than %d classes; is the label a number to regress?",
+        return lm_fail(ctx, LIMN_E_DATA,
+                       "more than %d classes; is the label a number to predict (regression)?",
                        INT32_MAX);
     char *name = reserve(labels) ? lm_strndup(labels->mem, text, length) : NULL;
     if (!name)
@@ -169,7 +169,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const ranked *)a)->name, ((const ranked *)b)->name);
 }
 
-/* No two labels compare equal in either order, so the result does not depend on qsort's. */
+/* No two labels compare equal, so the result does not depend on how qsort orders equal items. */
 limn_status lm_labels_sort(limn_context *ctx, lm_labels *labels, int32_t *remap) {
     if (!labels->count)
         return LIMN_OK;

@@ -2,8 +2,7 @@
  *
  * Two labels that are numbers and equal in value ("1", "+1", "1.0") are one class; its name is the
  * form that was seen first. All other labels are compared byte by byte, and so are numbers that
- * look like codes: with a leading zero ("01234") or whole with more than 15
- * digits. */
+ * look like codes: with a leading zero ("01234") or whole numbers of more than 15 digits. */
 #ifndef LIMN_DATA_LABELS_H
 #define LIMN_DATA_LABELS_H
 
@@ -23,7 +22,7 @@ void lm_labels_free(lm_labels *labels);
 /* Finds or adds. */
 limn_status lm_labels_add(limn_context *ctx, lm_labels *labels, const char *text, size_t length,
                           int32_t *id);
-/* Takes back the class that was added last. */
+/* Removes the class that was added last. */
 void lm_labels_pop(lm_labels *labels);
 int32_t lm_labels_find(const lm_labels *labels, const char *text, size_t length); /* -1: unknown */
 /* to has been initialised; what it held is freed. On failure it is empty. */

@@ -1,4 +1,4 @@
-/* number.c: the rarer parts of decimal text to binary, and the kinds of cells.
+/* number.c: the rarer parts of parsing decimal text, and the kinds of cells.
  *
  * Where the fast path of lm_scan_float cannot be sure of the rounding, strtof in the C locale
  * decides (a constant object in glibc and musl, so taking it costs nothing). */
@@ -21,7 +21,7 @@ const double lm_pow10[LM_POW10_MAX - LM_POW10_MIN + 1] = {
     1e27,  1e28,  1e29,  1e30,  1e31,  1e32,  1e33,  1e34,  1e35,  1e36,  1e37,  1e38,
 };
 
-/* Beyond it every number is 0 or too large, whatever a mantissa that fits in memory adds to it. */
+/* Beyond it every number is 0 or too large, for any mantissa that fits in memory. */
 #define EXPONENT_CAP (PTRDIFF_MAX / 32)
 
 const char *lm_decimal_exponent(const char *p, lm_decimal *number) {
@@ -38,7 +38,7 @@ const char *lm_decimal_exponent(const char *p, lm_decimal *number) {
     return p;
 }
 
-/* Keeps the first 18 digits that count of the mantissa p..end. */
+/* Keeps the first 18 significant digits of the mantissa p..end. */
 void lm_decimal_recount(const char *p, const char *end, lm_decimal *number) {
     uint64_t digits = 0;
     ptrdiff_t exponent = 0;
@@ -79,7 +79,7 @@ const char *lm_scan_double(const char *text, double *value) {
     const char *end = lm_decimal_scan(text, &number);
     if (!end)
         return NULL;
-    /* Both operands exact: one rounding. 18 kept digits below 2^53 are all digits there were. */
+    /* Both operands exact: one rounding. If the kept digits are below 2^53, none were dropped. */
     if (number.digits < UINT64_C(1) << 53 && number.exponent >= -EXACT_POWER &&
         number.exponent <= EXACT_POWER && end - text <= LM_DECIMAL_DIGITS) {
         double v = (double)number.digits;

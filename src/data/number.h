@@ -1,8 +1,9 @@
-/* number.h: decimal text to binary and back, whatever the locale, and what a cell of a table holds.
+/* number.h: decimal text to binary and back, regardless of the locale, and what a cell of a table
+ * holds.
  *
- * A number is [+-]digits[.digits][e[+-]digits] with at least one digit in front of the exponent.
- * The functions read on until the number ends, so a byte that cannot be part of a number must stand
- * behind the text. Nothing behind that byte is looked at, unless the name says "padded". */
+ * A number is [+-]digits[.digits][e[+-]digits] with at least one digit before the exponent. The
+ * functions read until the number ends, so a byte that cannot be part of a number must follow the
+ * text. Nothing after that byte is read, unless the name says "padded". */
 #ifndef LIMN_DATA_NUMBER_H
 #define LIMN_DATA_NUMBER_H
 
@@ -11,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The number is (-1)^negative * digits * 10^exponent, but for digits behind the 18th. */
+/* The number is (-1)^negative * digits * 10^exponent, except for digits after the 18th. */
 typedef struct lm_decimal {
     uint64_t digits;
     ptrdiff_t exponent;
@@ -26,7 +27,7 @@ const char *lm_decimal_exponent(const char *p, lm_decimal *number);
 void lm_decimal_recount(const char *p, const char *end, lm_decimal *number);
 const char *lm_float_slow(const char *text, const char *end, float *value);
 
-/* The first byte behind the number at p, or NULL when there is none. */
+/* The first byte after the number at p, or NULL when there is no number. */
 static inline const char *lm_decimal_scan(const char *p, lm_decimal *number) {
     number->negative = *p == '-';
     p += *p == '-' || *p == '+';
@@ -55,24 +56,24 @@ static inline const char *lm_decimal_scan(const char *p, lm_decimal *number) {
 }
 
 /* How many of the 8 bytes at p are digits, counted from the first, and their value: 8 at a time and
- * without a branch on the length, which no processor can guess. */
+ * without a branch on the length, which is unpredictable. */
 static inline unsigned lm_digits8(const char *p, uint64_t *value) {
     uint64_t v;
     memcpy(&v, p, sizeof v);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     v = __builtin_bswap64(v);
 #endif
-    v ^= 0x3030303030303030; /* digits become 0..9, everything else more */
+    v ^= 0x3030303030303030; /* digits become 0..9, all other bytes more */
     uint64_t other = (v | (v + 0x7676767676767676)) & 0x8080808080808080;
     unsigned count = other ? (unsigned)__builtin_ctzll(other) / 8 : 8;
-    v = count ? v << (64 - 8 * count) : 0; /* zeros in front, the last digit in the top byte */
+    v = count ? v << (64 - 8 * count) : 0; /* leading zeros, the last digit in the top byte */
     v = (v * 10 + (v >> 8)) & 0x00ff00ff00ff00ff;
     v = (v * 100 + (v >> 16)) & 0x0000ffff0000ffff;
     *value = (v * 10000 + (v >> 32)) & 0xffffffff;
     return count;
 }
 
-/* lm_decimal_scan for text with 16 readable bytes behind it. */
+/* lm_decimal_scan for text followed by 16 readable bytes. */
 static inline const char *lm_decimal_scan_padded(const char *p, lm_decimal *number) {
     static const uint64_t power[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     const char *text = p;
@@ -92,7 +93,7 @@ static inline const char *lm_decimal_scan_padded(const char *p, lm_decimal *numb
             places += more;
         }
     }
-    if (__builtin_expect(whole == 8 || whole + places > 15, 0)) /* there may be more of them */
+    if (__builtin_expect(whole == 8 || whole + places > 15, 0)) /* there may be more digits */
         return lm_decimal_scan(text, number);
     if (whole + places == 0)
         return NULL;
@@ -107,7 +108,7 @@ static inline const char *lm_decimal_scan_padded(const char *p, lm_decimal *numb
  *
  * digits, the power of ten and their product each carry at most half a unit in the last place of a
  * double, dropped digits a tenth: v is within 4 units, and the float nearest to v is the float
- * nearest to the number unless v lies that close to the middle between two floats. */
+ * nearest to the number unless v lies that close to the midpoint of two floats. */
 static inline const char *lm_decimal_float(const char *text, const char *end,
                                            const lm_decimal *number, float *value) {
     if (number->exponent >= LM_POW10_MIN && number->exponent <= LM_POW10_MAX) {
@@ -126,15 +127,15 @@ static inline const char *lm_decimal_float(const char *text, const char *end,
     return lm_float_slow(text, end, value);
 }
 
-/* The float at text, rounded once to nearest; returns what stands behind it, or NULL when there is
- * no number or it is too large for a float. */
+/* The float at text, rounded once to nearest; returns the byte after it, or NULL when there is no
+ * number or it is too large for a float. */
 static inline const char *lm_scan_float(const char *text, float *value) {
     lm_decimal number;
     const char *end = lm_decimal_scan(text, &number);
     return end ? lm_decimal_float(text, end, &number, value) : NULL;
 }
 
-/* The same, faster, for text with 16 readable bytes behind it. */
+/* The same, faster, for text followed by 16 readable bytes. */
 static inline const char *lm_scan_float_padded(const char *text, float *value) {
     lm_decimal number;
     const char *end = lm_decimal_scan_padded(text, &number);
@@ -159,8 +160,8 @@ lm_cell_kind lm_cell_classify(const char *text, size_t length, float *value);
 
 enum { LM_NUMBER_BYTES = 32 };
 
-/* The shortest decimal text that reads back as the same float, -0 and the smallest ones too; value
- * is finite. Returns its length, below LM_NUMBER_BYTES; no zero byte is added. */
+/* The shortest decimal text that reads back as the same float, including -0 and subnormal numbers;
+ * value is finite. Returns its length, below LM_NUMBER_BYTES; no zero byte is added. */
 size_t lm_format_float(float value, char *text);
 size_t lm_format_whole(uint32_t value, char *text);
 

@@ -1,9 +1,9 @@
 /* split.c: seeded, stratified folds and samples.
  *
  * Rows are grouped by class in ascending order and each group is shuffled by a generator of its own
- * (seed, purpose, class), so the result depends on nothing but the labels and the seed. Folds deal
- * the groups one behind the other, round and round: both the rows of a class and the rows of all
- * differ by at most one from fold to fold. */
+ * (seed, purpose, class), so the result depends only on the labels and the seed. The groups are
+ * dealt to the folds in turn, one group after the other, so the folds differ by at most one row,
+ * both per class and in total. */
 #include "data/split.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ static limn_status count_classes(limn_context *ctx, const int32_t *label, size_t
     return LIMN_OK;
 }
 
-/* g is zeroed by the caller and freed by it, whatever the result. */
+/* The caller zeroes g and frees it, even on failure. */
 static limn_status groups_make(limn_context *ctx, const int32_t *label, size_t n, uint64_t seed,
                                uint64_t stream, groups *g) {
     limn_status status = count_classes(ctx, label, n, &g->count);
@@ -58,8 +58,10 @@ static limn_status groups_make(limn_context *ctx, const int32_t *label, size_t n
 limn_status lm_split_folds(limn_context *ctx, const int32_t *label, size_t n, size_t folds,
                            uint64_t seed, uint32_t *fold) {
     if (folds < 2 || folds > n || folds > UINT32_MAX)
-        return lm_fail(ctx, LIMN_E_USAGE, "%zu folds of %zu rows; between 2 and %zu are possible",
-                       folds, n, n);
+        return lm_fail(
+            ctx, LIMN_E_USAGE,
+            "cannot split %zu row%s into %zu fold%s; use at least 2 folds and at most one per row",
+            n, n == 1 ? "" : "s", folds, folds == 1 ? "" : "s");
     groups g = {0};
     limn_status status = groups_make(ctx, label, n, seed, LM_STREAM_FOLDS, &g);
     if (status == LIMN_OK)
@@ -74,7 +76,7 @@ limn_status lm_split_sample(limn_context *ctx, const int32_t *label, size_t n, d
     *count = 0;
     if (!(fraction > 0.0 && fraction <= 1.0))
         return lm_fail(ctx, LIMN_E_USAGE,
-                       "a fraction of %g of the rows; it must be above 0 and at most 1", fraction);
+                       "the fraction of rows is %g; it must be above 0 and at most 1", fraction);
     groups g = {0};
     unsigned char *chosen = NULL;
     limn_status status = groups_make(ctx, label, n, seed, LM_STREAM_SPLIT, &g);

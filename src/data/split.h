@@ -4,12 +4,12 @@
 
 #include "base/base.h"
 
-/* fold[i] in 0..folds-1 for each row, each class spread over the folds as evenly as possible and
- * the folds' sizes differing by at most one over all. 2 <= folds <= n, else LIMN_E_USAGE. */
+/* fold[i] in 0..folds-1 for each row, each class spread over the folds as evenly as possible, and
+ * fold sizes differing by at most one. 2 <= folds <= n, else LIMN_E_USAGE. */
 limn_status lm_split_folds(limn_context *ctx, const int32_t *label, size_t n, size_t folds,
                            uint64_t seed, uint32_t *fold);
-/* Chooses round(fraction * rows) of each class, at least one; rows (n entries) receives them in
- * ascending order, *count their number. 0 < fraction <= 1, else LIMN_E_USAGE. */
+/* Chooses round(fraction * rows) rows of each class, at least one; rows (n entries) receives them
+ * in ascending order, *count their number. 0 < fraction <= 1, else LIMN_E_USAGE. */
 limn_status lm_split_sample(limn_context *ctx, const int32_t *label, size_t n, double fraction,
                             uint64_t seed, size_t *rows, size_t *count);
 

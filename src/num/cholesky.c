@@ -1,8 +1,8 @@
 /* cholesky.c: the factor is kept by rows, so that solving runs along rows in both directions.
  *
- * Without row k, the rows behind it have one entry too many: rotations of neighbouring columns push
- * these entries off the diagonal, one after the other. They leave LL' as it is, and turn L^-1 1
- * along. */
+ * When row k is removed, each later row has one entry too many, above the diagonal. Rotations of
+ * neighbouring columns remove these entries one by one; they leave LL' unchanged, and L^-1 1 is
+ * rotated with them. */
 #include "num/cholesky.h"
 
 #include <math.h>

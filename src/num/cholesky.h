@@ -14,12 +14,12 @@ typedef struct lm_cholesky {
     const lm_simd_dense *kernels;
 } lm_cholesky;
 
-/* Prepares the next row from row = M's entries with those that are in (size), and its own diagonal;
- * gives the square of its pivot, to be judged by the caller. size < capacity. */
+/* Prepares the next row from M's entries with the rows already in the factor (row, size of them)
+ * and its diagonal; returns the square of its pivot, for the caller to judge. size < capacity. */
 double lm_cholesky_try(lm_cholesky *f, const double *row, double diagonal);
-/* Takes the row that was tried last in, with this square of its pivot (> 0). */
+/* Adds the row that was tried last, with this square of its pivot (> 0). */
 void lm_cholesky_append(lm_cholesky *f, double pivot);
-/* Takes row k out: rotations bring the rest back into shape. */
+/* Removes row k; rotations restore the triangular shape. */
 void lm_cholesky_drop(lm_cholesky *f, size_t k);
 
 /* x <- L^-1 x, x <- L'^-1 x, size numbers. */

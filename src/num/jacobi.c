@@ -1,7 +1,7 @@
 /* jacobi.c: Jacobi's eigenvalue algorithm in its cyclic form.
  *
- * A rotation in the plane (p, q) with tan 2t = 2 a_pq / (a_qq - a_pp) makes a_pq zero. Passing over
- * all pairs again and again makes the matrix diagonal, quadratically fast in the end. */
+ * A rotation in the plane (p, q) with tan 2t = 2 a_pq / (a_qq - a_pp) makes a_pq zero. Repeated
+ * sweeps over all pairs make the matrix diagonal, with quadratic convergence at the end. */
 #include "num/jacobi.h"
 
 #include <float.h>
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { SWEEPS_MAX = 60 }; /* eight suffice as a rule */
+enum { SWEEPS_MAX = 60 }; /* eight usually suffice */
 
 /* Rows p and q of m (n numbers each) turned by the angle of sine s and cosine c. */
 static void turn_rows(double *m, size_t n, size_t p, size_t q, double s, double c) {
@@ -29,7 +29,7 @@ static void turn_columns(double *m, size_t n, size_t p, size_t q, double s, doub
     }
 }
 
-/* Whether there was anything to rotate. */
+/* Returns whether there was anything to rotate. */
 static bool rotate(double *a, size_t n, size_t p, size_t q, double least, double *vectors) {
     double off = a[p * n + q];
     if (!(fabs(off) > least))

@@ -1,5 +1,5 @@
 /* jacobi.h: eigenvectors of small symmetric matrices in the caller's memory. LAPACK allocates and
- * locks, which the query path may not; training uses num/linalg instead. */
+ * locks, which the query path must not do; training uses num/linalg instead. */
 #ifndef LIMN_NUM_JACOBI_H
 #define LIMN_NUM_JACOBI_H
 

@@ -1,4 +1,4 @@
-/* kernel.c: single values by the definition; rows of values by the instruction set in use. */
+/* kernel.c: single values by definition; rows of values with the instruction set in use. */
 #include "num/kernel.h"
 
 #include "num/simd/simd.h"

@@ -21,10 +21,9 @@ const char *lm_kernel_name(lm_kernel_type type);
 
 /* ---- one value ---- */
 
-/* From u.v and |u-v|^2, of which rbf uses the second and the others the first. */
+/* From u.v and |u-v|^2; rbf uses the second, the others the first. */
 double lm_kernel_value(const lm_kernel *kernel, double dot, double distance);
-/* From u.v, |u|^2 and |v|^2. What rounding might have left of the distance of equal rows counts as
- * nothing. */
+/* From u.v, |u|^2 and |v|^2. A distance small enough to be rounding error counts as 0. */
 double lm_kernel_of_dots(const lm_kernel *kernel, double dot, double u2, double v2);
 
 /* The same for n rows v, in double: values[i] <- from u.v = values[i] - shift, |u|^2 and v2[i]. */

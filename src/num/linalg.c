@@ -45,7 +45,7 @@ static bool factor(double *a, size_t d) {
 
 static limn_status fail_eigen(limn_context *ctx, size_t d) {
     return lm_fail(ctx, LIMN_E_DATA,
-                   "the eigenvalues of a %zu x %zu matrix were not found; scale the features", d,
+                   "cannot compute the eigenvalues of a %zu x %zu matrix; scale the features", d,
                    d);
 }
 
@@ -57,7 +57,7 @@ limn_status lm_eigen(limn_context *ctx, double *a, size_t d, double *lambda) {
     return info == 0 ? LIMN_OK : fail_eigen(ctx, d);
 }
 
-/* The eigenvalues from last to first, and the rows of a with them. */
+/* Reverses the eigenvalues and the rows of a. */
 static void reverse(double *a, size_t d, size_t count, double *lambda) {
     for (size_t i = 0; i < count / 2; i++) {
         size_t j = count - 1 - i;
@@ -68,7 +68,7 @@ static void reverse(double *a, size_t d, size_t count, double *lambda) {
     }
 }
 
-/* A few eigenvectors cost a fraction of all of them. */
+/* Computing only a few eigenvectors is much cheaper than all of them. */
 static limn_status eigen_some(limn_context *ctx, double *a, size_t d, size_t count,
                               double *lambda) {
     lapack_int n = (lapack_int)d, found = 0;
@@ -114,17 +114,16 @@ limn_status lm_eigen_top(limn_context *ctx, double *a, size_t d, size_t count, d
 
 limn_status lm_singular(limn_context *ctx, double *a, size_t n, size_t d, double *values,
                         double *left, double *right) {
-    /* By columns, a is its transpose, and left and right change places. */
+    /* In column order a is its transpose, so left and right swap. */
     lapack_int rows = (lapack_int)d, columns = (lapack_int)n, k = rows < columns ? rows : columns;
     lapack_int info =
         LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', rows, columns, a, rows, values, right, rows, left, k);
     if (info == LAPACK_WORK_MEMORY_ERROR)
         return lm_fail_memory(ctx);
     if (info != 0)
-        return lm_fail(ctx, LIMN_E_DATA,
-                       "the singular values of a %zu x %zu matrix were not found; scale the "
-                       "features",
-                       n, d);
+        return lm_fail(
+            ctx, LIMN_E_DATA,
+            "cannot compute the singular values of a %zu x %zu matrix; scale the features", n, d);
     return LIMN_OK;
 }
 
@@ -222,7 +221,7 @@ static void whiten(const double *a, size_t d, const double *x, const size_t *cou
         }
 }
 
-/* out += v v' x for the direction that the eigenvector q of the whitened scatter stands for. */
+/* out += v v' x for the direction v that belongs to the eigenvector q of the whitened scatter. */
 static void add_direction(const double *a, size_t d, const double *x, size_t k, const double *q,
                           directions *w) {
     double least = w->lambda[d - 1] * 1e-10;

@@ -5,8 +5,8 @@
 
 #include "base/base.h"
 
-/* One thread for BLAS, so that results do not depend on how many there are; returns what to give
- * to lm_blas_restore. */
+/* Limits BLAS to one thread, so that results do not depend on the number of threads; returns the
+ * argument for lm_blas_restore. */
 int lm_blas_single(void);
 void lm_blas_restore(int threads);
 
@@ -17,14 +17,14 @@ void lm_mirror(double *a, size_t d);
 
 /* x_i <- the solution of a x_i = x_i for each of count rows, of least norm where a is singular
  * (eigenvalues up to d 2^-52 of the largest count as 0; a = 0 is taken as the identity). Destroys
- * a. a must be positive semi-definite but for rounding. */
+ * a. a must be positive semi-definite up to rounding. */
 limn_status lm_solve_symmetric(limn_context *ctx, double *a, size_t d, double *x, size_t count);
-/* The same by eigenvalues always, those up to share of the largest taken as 0. */
+/* The same, always by eigenvalues; those up to share of the largest are taken as 0. */
 limn_status lm_solve_dropping(limn_context *ctx, double *a, size_t d, double share, double *x,
                               size_t count);
-/* x_c <- V V' x_c for each of k rows, V the directions (at unit length) that separate the rows best
- * against the within scatter a (destroyed): the eigenvectors of a^-1 sum_c count_c x_c x_c', at
- * most k - 1 of them. */
+/* x_c <- V V' x_c for each of k rows, V the directions (of unit length) that best separate the rows
+ * relative to the within-class scatter a (destroyed): the eigenvectors of a^-1 sum_c count_c x_c
+ * x_c', at most k - 1 of them. */
 limn_status lm_unit_directions(limn_context *ctx, double *a, size_t d, double *x,
                                const size_t *count, size_t k);
 
@@ -35,7 +35,8 @@ limn_status lm_eigen(limn_context *ctx, double *a, size_t d, double *lambda);
  * eigenvectors as the first rows of a. */
 limn_status lm_eigen_top(limn_context *ctx, double *a, size_t d, size_t count, double *lambda);
 /* The singular values (descending, k = min(n, d)) of the n x d matrix a, which is destroyed, its
- * right vectors as the rows of right (k x d) and its left ones as the columns of left (n x k). */
+ * right singular vectors as the rows of right (k x d) and the left ones as the columns of left (n x
+ * k). */
 limn_status lm_singular(limn_context *ctx, double *a, size_t n, size_t d, double *values,
                         double *left, double *right);
 /* out (n x m) = a (n x d) times the rows of b (m x d): dot products of rows. */

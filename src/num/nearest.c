@@ -4,20 +4,20 @@
  * t_i (squared l2, l1 or cosine distance) is bounded. Rows with a_i <= bound become candidates,
  * each with an upper bound u_i of its key. The k smallest u are kept in a heap: the largest of them
  * bounds the k-th true key from above, and bound is the largest value that a row with such a key
- * could have. What leaves the heap waits behind it while it is inside the bound. What is left at
- * the end, mostly k rows and their near-ties, is measured again in double and ordered by (t, row).
- * So the answer is the exact one: bound never excludes a row that belongs to it. Where near-ties
- * fill the buffer they are measured at once.
+ * could have. Candidates that leave the heap are kept after it in the buffer while they are within
+ * the bound. The candidates left at the end, mostly k rows and their near-ties, are measured again
+ * in double and ordered by (t, row). So the answer is exact: the bound never excludes a row that
+ * belongs to it. If near-ties fill the buffer, they are measured at that point.
  *
  *   direct form    sum of differences: a = t (1 + e), |e| <= (d + 2) u, u = 2^-24; the code takes
  *                  (d + 4) u, which covers the rounding of the bound too
- *   expanded form  |b|^2 - 2 x.b (many queries at once, one multiply-add a feature):
+ *   expanded form  |b|^2 - 2 x.b (many queries at once, one multiply-add per feature):
  *                  |a + |x|^2 - t| <= (d + 8) u (|x| + |b|)^2
  *   cosine         |a - t| <= (2 d + 16) u
  *
- * Where values are so large or so small that these bounds fail (norms near the ends of float's
- * range) the direct form is used, and for cosine every row is a candidate. A query whose bound is
- * too loose to exclude much (features with a large common offset) changes to the direct form. */
+ * Where values are too large or too small for these bounds (norms near the ends of float's range),
+ * the direct form is used, and for cosine every row is a candidate. A query whose bound is too
+ * loose to exclude much (features with a large common offset) switches to the direct form. */
 #include "num/nearest.h"
 
 #include <float.h>
@@ -26,9 +26,9 @@
 #define UNIT 0x1p-24
 
 enum {
-    SINGLE_PANELS = 64,       /* panels scanned between two looks at the candidates, one query */
+    SINGLE_PANELS = 64,       /* panels scanned before the candidates are updated, one query */
     BATCH_FROM = 4,           /* below this many queries at once the direct form is as fast */
-    BATCH_FLOATS = 1 << 15,   /* results of a block of queries that are looked at together */
+    BATCH_FLOATS = 1 << 15,   /* results of a block of queries that are processed together */
     MOST_CANDIDATES = 1 << 18 /* of all queries at once, unless one alone has more */
 };
 
@@ -37,7 +37,7 @@ typedef struct search {
     const float *x;
     double x_norm; /* squared */
     size_t k, capacity;
-    size_t exclude;   /* the row that is no candidate */
+    size_t exclude;   /* the row that must not be a candidate */
     size_t count;     /* candidates */
     size_t settled;   /* rows measured in double before the end */
     double error;     /* of a value: absolute in the expanded form and cosine, else relative */
@@ -53,7 +53,7 @@ typedef struct layout {
     lm_ranked *items;
     float *values;
     uint32_t *index;
-    size_t capacity; /* candidates a query */
+    size_t capacity; /* candidates per query */
 } layout;
 
 void lm_nearest_prepare(lm_nearest_set *set) {
@@ -83,8 +83,8 @@ static size_t group_candidates(size_t rows, size_t capacity) {
     return count < most ? count : most;
 }
 
-/* Each part grows with rows and with k, so that scratch for the largest k and the most rows serves
- * all others. */
+/* Each part grows with rows and with k, so scratch for the largest k and the most rows fits all
+ * others. */
 static layout lay_out(size_t rows, size_t k, lm_cursor *at) {
     size_t values = SINGLE_PANELS * LM_PANEL, index = values;
     layout l = {.capacity = candidate_capacity(k)};
@@ -140,7 +140,7 @@ static double exact_key(const search *s, size_t row) {
 
 /* ---- bounds ---- */
 
-/* A float that is not below value, without a library call. */
+/* A float not below value, without a library call. */
 static float round_up(double value) {
     if (!(value < (double)FLT_MAX / 2))
         return INFINITY;
@@ -165,7 +165,7 @@ static void set_error(search *s) {
     }
 }
 
-/* Covers squares that underflow to nothing. */
+/* Covers squares that underflow to 0. */
 static double underflow(const search *s) {
     return (double)s->set->pack.d * (double)FLT_MIN;
 }
@@ -179,7 +179,7 @@ static float bound_for(const search *s, double key) {
     return round_up(key - (s->expanded ? s->x_norm : 0) + s->error);
 }
 
-/* The largest true key that a row can have to which the scan gives that value. */
+/* The largest true key that a row with this scan value can have. */
 static double key_below(const search *s, float value) {
     if (s->blind)
         return INFINITY;
@@ -233,7 +233,7 @@ static void settle_early(search *s) {
     s->bound = bound_for(s, s->items[0].key);
 }
 
-/* Drops what waits behind the heap and is beyond the bound by now. */
+/* Drops the candidates after the heap that are now beyond the bound. */
 static void make_room(search *s) {
     double limit = key_below(s, s->bound);
     size_t keep = s->k;
@@ -263,7 +263,7 @@ static void add(search *s, lm_ranked item) {
     }
 }
 
-/* Takes what is inside the bound among n rows from first on. */
+/* Adds those of the n rows from first on that are within the bound. */
 static void absorb_some(search *s, const float *values, size_t first, size_t n, uint32_t *index) {
     const float *norms = s->expanded ? s->set->norms + first : NULL;
     size_t found = s->blind ? n
@@ -277,7 +277,8 @@ static void absorb_some(search *s, const float *values, size_t first, size_t n, 
     }
 }
 
-/* The first rows come a few at a time: there is no bound yet, and all of them are candidates. */
+/* The first rows are taken a few at a time: there is no bound yet, so all of them are
+ * candidates. */
 static void absorb(search *s, const float *values, size_t first, size_t n, uint32_t *index) {
     size_t few = s->k < LM_PANEL ? LM_PANEL : s->k;
     for (; s->bound == INFINITY && n > few; first += few, values += few, n -= few)
@@ -316,8 +317,8 @@ static void scan_one(search *s, float *values, uint32_t *index) {
     settle(s);
 }
 
-/* Back to the direct form when the expanded one excludes too little. Settling first: the old upper
- * bounds mean nothing to the new error. */
+/* Switches to the direct form when the expanded form excludes too little. Settles first: the old
+ * upper bounds do not hold for the new error. */
 static void watch(search *s) {
     if (s->expanded && s->settled > 8 * s->capacity) {
         s->expanded = false;

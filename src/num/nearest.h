@@ -1,12 +1,12 @@
 /* nearest.h: the k nearest rows of a packed set, exactly.
  *
  * Answers are those of double precision: the k rows with the smallest keys, ties to the lower row,
- * whatever the instruction set and however many queries come at once. A float scan of the packed
+ * regardless of the instruction set and the number of queries per call. A float scan of the packed
  * set proposes candidates inside a proven error bound; candidates are measured again in double. See
  * nearest.c.
  *
- * All of these functions are pure but for the scratch, which belongs to one thread at a time. They
- * allocate nothing and cannot fail; rows and queries must be finite. */
+ * All of these functions are pure except for the scratch, which belongs to one thread at a time.
+ * They allocate nothing and cannot fail; rows and queries must be finite. */
 #ifndef LIMN_NUM_NEAREST_H
 #define LIMN_NUM_NEAREST_H
 
@@ -29,11 +29,11 @@ typedef struct lm_nearest_set {
     double min_norm, max_norm; /* smallest non-zero and largest of norms */
 } lm_nearest_set;
 
-/* Sets min_norm and max_norm from the rest. Once, before the first search. */
+/* Sets min_norm and max_norm from the rest. Call once, before the first search. */
 void lm_nearest_prepare(lm_nearest_set *set);
 
 /* What was found for a query: count rows of the set (numbered from the start of its pack) with
- * their keys, ordered by (key, row). It lies in the scratch, until the next search. */
+ * their keys, ordered by (key, row). It is in the scratch and valid until the next search. */
 typedef struct lm_nearest_found {
     const lm_ranked *items;
     size_t count;
@@ -49,8 +49,8 @@ bool lm_nearest_scratch(size_t rows, size_t k, size_t *bytes);
 size_t lm_nearest_many(const lm_nearest_set *set, const float *x, size_t n, size_t k, void *scratch,
                        const lm_nearest_found **found);
 
-/* One query. Row exclude is not found (leaving one out); SIZE_MAX excludes none. The scratch may
- * be that for 1 row. The answer has the same bits as that of lm_nearest_many. */
+/* One query. Row exclude is never found (for leave-one-out); SIZE_MAX excludes none. Scratch for 1
+ * row is enough. The answer is bit for bit that of lm_nearest_many. */
 lm_nearest_found lm_nearest_one(const lm_nearest_set *set, const float *x, size_t k, size_t exclude,
                                 void *scratch);
 

@@ -1,11 +1,12 @@
-/* pack.c: building and growing packed sets, and the functions of pack.h over the chosen kernels.
+/* pack.c: building and growing packed sets, and the functions of pack.h, which call the chosen
+ * kernels.
  *
  * The k smallest values: candidates are gathered in index order while they are below the k-th
  * smallest value known so far; whenever the buffer is full, quickselect keeps the best k of it and
  * lowers that bound. Each round of O(k) work follows O(k) admissions, so the cost is one pass over
- * the values plus what is admitted, O(n) at worst; the k survivors are sorted at the end. Values
- * are compared as integers whose order is that of the floats, then by index, so no two are equal.
- */
+ * the values plus the work for admitted values, O(n) at worst; the k survivors are sorted at the
+ * end. Values are compared as integers whose order is that of the floats, then by index, so no two
+ * are equal. */
 #include "num/pack.h"
 
 #include "num/simd/simd.h"
@@ -25,11 +26,11 @@ bool lm_pack_floats(size_t n, size_t d, size_t *floats) {
 }
 
 static limn_status fail_size(limn_context *ctx, size_t n, size_t d) {
-    return lm_fail(ctx, LIMN_E_MEMORY, "%zu rows of %zu features do not fit in memory", n, d);
+    return lm_fail(ctx, LIMN_E_MEMORY, "a table of %zu x %zu values does not fit in memory", n, d);
 }
 
-/* Sixteen rows are read side by side, so that each cache line is used whole while it is near, and
- * the panel is written from front to back: as fast as memory takes it. */
+/* Sixteen rows are read side by side, so that each cache line is fully used while it is in cache,
+ * and the panel is written sequentially, at the speed of memory. */
 static void pack_panel(const float *rows, size_t count, size_t d, size_t stride, float *panel) {
     if (count < LM_PANEL)
         memset(panel, 0, d * LM_PANEL * sizeof *panel);
@@ -75,7 +76,7 @@ void lm_pack_free(const limn_allocator *mem, lm_pack *pack) {
     memset(pack, 0, sizeof *pack);
 }
 
-/* Room for one more panel, in memory of its own. */
+/* Makes room for one more panel, in memory that the pack owns. */
 static limn_status grow(limn_context *ctx, lm_pack *pack) {
     size_t step = pack->d * LM_PANEL, floats, capacity;
     if (!lm_mul(pack->panels, 2, &capacity) || !lm_mul(capacity ? capacity : 1, step, &floats))
@@ -181,7 +182,7 @@ static inline void swap(uint32_t *a, uint32_t *b) {
     *b = kept;
 }
 
-/* Moves what is below the median of three to the front; returns the place of that median. */
+/* Moves items below the median of three to the front; returns the place of that median. */
 static size_t partition(const float *values, uint32_t *item, size_t n) {
     uint32_t *low = item, *middle = item + n / 2, *high = item + n - 1;
     if (key_of(values, *middle) < key_of(values, *low))
@@ -220,8 +221,8 @@ static void heap_sort(const float *values, uint32_t *item, size_t n) {
     }
 }
 
-/* Brings the k smallest to the front, the k-th of them to item[k - 1]. Sorts what is left when the
- * pivots were bad for long. */
+/* Moves the k smallest to the front, the k-th of them to item[k - 1]. Sorts the rest after too many
+ * bad pivots. */
 static void select_front(const float *values, uint32_t *item, size_t n, size_t k) {
     for (int round = 0; n > 1; round++) {
         if (round > 64) {
@@ -249,9 +250,9 @@ static float bound_below(float kth) {
     return kth != kth ? INFINITY : nextafterf(kth, -INFINITY);
 }
 
-/* Appends to item[k..n) the candidates of values[at..] that are below the k-th of item[0..k),
- * in steps that grow; returns the new count when every value is seen or there is reason to select
- * again, and moves *at on. */
+/* Appends to item[k..n) the candidates of values[at..] that are below the k-th of item[0..k), in
+ * steps that grow; returns the new count when every value has been seen or it is time to select
+ * again, and advances *at. */
 static size_t gather(const float *values, size_t n, size_t k, uint32_t *item, size_t *at,
                      size_t *step) {
     const lm_simd *simd = lm_simd_get();

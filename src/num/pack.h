@@ -1,4 +1,4 @@
-/* pack.h: the packed set, the one thing that every query touches.
+/* pack.h: the packed set, which queries are compared with.
  *
  * Rows are stored in panels of 16: for panel p and feature j, the sixteen floats at
  * data + (p * d + j) * 16 hold feature j of rows 16p .. 16p+15. A query broadcasts x[j] and
@@ -6,8 +6,8 @@
  * past the last one in the last panel are zero. The bytes are the same in memory and in a model
  * file, so a pack can be a view of a mapped file.
  *
- * Results of one query are one float a row, in row order; the output must hold
- * panels * LM_PANEL floats (the places past n are written too and mean nothing).
+ * Results of one query are one float per row, in row order; the output must hold panels * LM_PANEL
+ * floats (the places past n are written too and mean nothing).
  *
  * All of these functions are pure and may be called from any number of threads. */
 #ifndef LIMN_NUM_PACK_H
@@ -27,10 +27,11 @@ typedef struct lm_pack {
 /* Copies n rows of d floats (row i at rows + i * stride). n may be 0; d may not. */
 limn_status lm_pack_build(limn_context *ctx, const float *rows, size_t n, size_t d, size_t stride,
                           lm_pack *pack);
-/* A view of n rows of a pack laid out elsewhere (64-byte aligned, never written through it). */
+/* A view of n rows of a pack laid out elsewhere (64-byte aligned; never written through the
+ * view). */
 void lm_pack_view(const float *data, size_t n, size_t d, lm_pack *pack);
 void lm_pack_free(const limn_allocator *mem, lm_pack *pack);
-/* Adds a row behind the others, which keep their index and their place in the layout; grows
+/* Adds a row after the others, which keep their index and their place in the layout; grows
  * geometrically. A view is copied first. */
 limn_status lm_pack_append(limn_context *ctx, lm_pack *pack, const float *row);
 /* floats of the payload: panels * LM_PANEL * d; false on overflow. */
@@ -50,10 +51,9 @@ void lm_pack_query(const lm_pack *pack, lm_metric metric, size_t first, size_t c
 /* ---- many queries: register-blocked ---- */
 
 /* out[q * out_stride + i], q < m, for the same rows; query q is at x + q * x_stride. Does its own
- * cache blocking over panels and queries; the caller keeps out to what it can use at once.
- * Single = block: on one instruction set each value has the same bits as lm_pack_query gives, and
- * both are the same whatever first, count and m are, since the order of summation depends on d
- * only. */
+ * cache blocking over panels and queries; the caller limits out to what it can use at once. On one
+ * instruction set each value is bit for bit that of lm_pack_query, and neither depends on first,
+ * count or m, since the order of summation depends only on d. */
 void lm_pack_block(const lm_pack *pack, lm_metric metric, size_t first, size_t count,
                    const float *x, size_t x_stride, size_t m, float *out, size_t out_stride);
 
@@ -63,7 +63,7 @@ void lm_pack_block(const lm_pack *pack, lm_metric metric, size_t first, size_t c
 size_t lm_argmin(const float *values, size_t n);
 /* Indices (ascending) of values[i] <= bound into index (n entries); returns their number. */
 size_t lm_below(const float *values, size_t n, float bound, uint32_t *index);
-/* The same for norms[i] - 2 dots[i] <= bound: squared distances, less that of the query's norm. */
+/* The same for norms[i] - 2 dots[i] <= bound: squared distances, less the query's squared norm. */
 size_t lm_below_expanded(const float *dots, const float *norms, size_t n, float bound,
                          uint32_t *index);
 /* The k smallest (k <= n) in ascending order, ties to the lower index, NaN after infinity. scratch:
@@ -73,7 +73,7 @@ void lm_smallest(const float *values, size_t n, size_t k, uint32_t *index, uint3
  * an empty segment gives UINT32_MAX. start has count + 1 ascending entries. */
 void lm_segment_argmin(const float *values, const uint32_t *start, size_t count, uint32_t *index);
 
-/* Squared norms of the rows, summed in double, rounded once, 0 for a row of zeros only; out holds
+/* Squared norms of the rows, summed in double, rounded once, 0 only for a row of zeros; out holds
  * n. */
 void lm_pack_norms(const lm_pack *pack, float *out);
 /* values[i] (dot products with x) <- cosine distance 1 - dot / (|x| |b_i|), 1 where a norm is 0.

@@ -1,4 +1,4 @@
-/* pack_double.c: through the kernels of the instruction set in use. */
+/* pack_double.c: calls the kernels of the instruction set in use. */
 #include "num/pack_double.h"
 
 #include "num/simd/simd.h"

@@ -1,15 +1,14 @@
 /* pack_double.h: packed sets where floats are not enough: sums in double, and matrices of doubles
- * that are stored as two packed sets of floats, the rounded values and what the rounding left over.
- * 48 bits of each number survive, and the first half by itself is the packed set that fast code
- * uses. */
+ * that are stored as two packed sets of floats: the rounded values and the rounding errors. 48 bits
+ * of each number survive, and the first half alone is the packed set that fast code uses. */
 #ifndef LIMN_NUM_PACK_DOUBLE_H
 #define LIMN_NUM_PACK_DOUBLE_H
 
 #include "num/pack.h"
 
 /* out[i] = x . row i, summed in double, for the rows of panels first .. first+count-1, out[0]
- * belonging to row first * LM_PANEL; out holds count * LM_PANEL. A row's bits do not depend on
- * first and count. */
+ * belonging to row first * LM_PANEL; out holds count * LM_PANEL. A row's result does not depend on
+ * first and count, bit for bit. */
 void lm_pack_dots_double(const lm_pack *pack, size_t first, size_t count, const double *x,
                          double *out);
 

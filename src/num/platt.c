@@ -6,24 +6,23 @@
  *
  * to the targets t = (N+ + 1) / (N+ + 2) of positive rows and 1 / (N- + 2) of the others, by Newton
  * steps (Hessian + RIDGE I) that are halved until the sum falls enough. Start, constants and order
- * of work are those of the paper (see the header), and so of LIBSVM, which does the same.
+ * of steps are those of the paper (see the header), and therefore of LIBSVM.
  *
  * The coupling minimises p'Qp over sum p = 1, where Q is symmetric with
  *
  *   Q_tt = sum over j != t of r_jt^2,   Q_tj = -r_jt r_tj,
  *   p'Qp = sum over i < j of (r_ji p_i - r_ij p_j)^2.
  *
- * At the minimum Qp is the same in all places, and every p_t is positive.
+ * At the minimum all entries of Qp are equal, and every p_t is positive.
  *
  * For two classes p is r, in LIBSVM 3.24 as here. For more, LM_COUPLE_LIBSVM repeats cyclic steps
  * to a loose tolerance. LM_COUPLE_EXACT solves the linear system instead: with E the matrix of
  * ones, (Q + E) p is constant too, so p is the solution of (Q + E) p = 1, made to sum to 1. Q
  * itself may be singular (it is when the r agree with some p), but Q + E is always positive
  * definite and well conditioned: a vector v with sum 0 has some v_i, v_j of opposite signs, so that
- * v'Qv >= (r_ji |v_i| + r_ij |v_j|)^2 >= min(v_i^2, v_j^2) whatever r is; and Q + E does not mix
- * these vectors with p. Elimination without pivoting therefore never fails. Its k^3 / 6
- * multiply-adds take less time than LIBSVM's loose steps (2 k^2 divisions a sweep) up to about
- * 200 classes. */
+ * v'Qv >= (r_ji |v_i| + r_ij |v_j|)^2 >= min(v_i^2, v_j^2) for any r; and Q + E does not mix these
+ * vectors with p. Elimination without pivoting therefore never fails. Its k^3 / 6 multiply-adds
+ * take less time than LIBSVM's loose steps (2 k^2 divisions per sweep) up to about 200 classes. */
 #include "num/platt.h"
 
 #include <math.h>
@@ -32,7 +31,7 @@ enum { NEWTON_STEPS = 100, SWEEPS = 100 };
 #define RIDGE 1e-12
 #define SHORTEST_STEP 1e-10
 #define GRADIENT_SMALL 1e-5
-#define SUFFICIENT 1e-4 /* share of the promised decrease that a step must bring */
+#define SUFFICIENT 1e-4 /* share of the predicted decrease that a step must reach */
 #define COUPLE_LOOSE 0.005
 
 /* ---- the sigmoid ---- */
@@ -77,8 +76,8 @@ static slopes slopes_at(const double *f, const double *target, size_t n, lm_sigm
     return s;
 }
 
-/* Moves *at along the Newton direction; false when no step is long enough to count. Values that
- * overflow give NaN here, which no comparison accepts, so *at stays finite. */
+/* Moves *at along the Newton direction; false when no step makes a difference. Overflow gives NaN
+ * here, for which every comparison is false, so *at stays finite. */
 static bool newton_step(const double *f, const double *target, size_t n, const slopes *s,
                         lm_sigmoid_fit *at, double *value) {
     double det = s->aa * s->bb - s->ab * s->ab;
@@ -122,7 +121,7 @@ static void fill(size_t k, double value, double *p) {
         p[t] = value;
 }
 
-/* q = Q + shift in all places. */
+/* q = Q + shift in every entry. */
 static void make_q(size_t k, const double *r, double shift, double *q) {
     for (size_t t = 0; t < k; t++) {
         double squares = 0;
@@ -136,7 +135,7 @@ static void make_q(size_t k, const double *r, double shift, double *q) {
     }
 }
 
-/* No p is below 0 and they sum to 1. */
+/* Makes all p at least 0 and their sum 1. */
 static void make_shares(size_t k, double *p) {
     double sum = 0;
     for (size_t t = 0; t < k; t++) {
@@ -149,7 +148,7 @@ static void make_shares(size_t k, double *p) {
 }
 
 /* p <- the solution of q p = p, q symmetric and positive definite. Uses the upper triangle only,
- * row by row, so that the inner loop runs along memory. */
+ * row by row, so that the inner loop reads memory sequentially. */
 static void eliminate(size_t k, double *q, double *p) {
     for (size_t t = 0; t < k; t++) {
         const double *pivot = q + t * k;
@@ -231,6 +230,6 @@ void lm_couple(size_t k, const double *r, lm_coupling how, double *p, double *sc
     if ((k == 2 || how == LM_COUPLE_LIBSVM) && all_finite(k, p))
         return;
     couple_exact(k, r, p, scratch); /* also where LIBSVM's steps divide by 0 */
-    if (!all_finite(k, p))          /* r was not made of probabilities */
+    if (!all_finite(k, p))          /* r did not hold probabilities */
         fill(k, 1 / (double)k, p);
 }

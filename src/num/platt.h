@@ -21,7 +21,8 @@ double lm_platt(lm_sigmoid_fit fit, double f);
  * nothing. */
 typedef enum lm_coupling {
     LM_COUPLE_EXACT, /* to 1e-10; k = 2 in closed form */
-    LM_COUPLE_LIBSVM /* LIBSVM 3.24's iteration, step by step: the same digits (k = 2: none) */
+    LM_COUPLE_LIBSVM /* LIBSVM 3.24's iteration, step by step: the same digits (k = 2: no iteration)
+                      */
 } lm_coupling;
 void lm_couple(size_t k, const double *r, lm_coupling how, double *p, double *scratch);
 

@@ -1,4 +1,4 @@
-/* rows.c: the kernels of the instruction set in use. */
+/* rows.c: calls the kernels of the instruction set in use. */
 #include "num/rows.h"
 
 #include "num/simd/simd.h"

@@ -1,13 +1,14 @@
-/* rows.h: what trees ask at a node and at a leaf. */
+/* rows.h: what trees compute at a node and at a leaf. */
 #ifndef LIMN_NUM_ROWS_H
 #define LIMN_NUM_ROWS_H
 
 #include "num/pack.h"
 
 /* The distance of two rows of n floats: squared l2 or l1, summed in double. Rounded to float, equal
- * distances are equal numbers. */
+ * distances give equal numbers. */
 typedef double lm_pair_distance(const float *a, const float *b, size_t n);
-/* Of the instruction set in use, to be called often. metric: LM_L2 or LM_L1. */
+/* The function of the instruction set in use, for code that calls it often. metric: LM_L2 or
+ * LM_L1. */
 lm_pair_distance *lm_pair_kernel(lm_metric metric);
 
 /* out[i] = the distance of x to row index[i] of rows (row r at rows + r * n), or their dot product.

@@ -1,8 +1,8 @@
 /* scale.c: fitting and applying.
  *
- * Statistics are taken in double, where neither sums nor squares of float32 values can overflow.
+ * Statistics are computed in double, where neither sums nor squares of float32 values can overflow.
  * zscore takes two passes; the second corrects the mean by what the first one rounded away. A
- * feature is constant when its smallest and largest values are equal, never by a computed
+ * feature is constant when its smallest and largest values are equal, not by its computed
  * deviation, which rounding could make larger than 0. */
 #include "scale/scale.h"
 
@@ -93,7 +93,7 @@ limn_status lm_scaler_fit(limn_context *ctx, limn_scale kind, bool keep_constant
     if (kind != LIMN_SCALE_MINMAX && kind != LIMN_SCALE_ZSCORE)
         return lm_fail(ctx, LIMN_E_USAGE, "there is no scaling number %d", (int)kind);
     if (!n || !d || d > UINT32_MAX)
-        return lm_fail(ctx, LIMN_E_USAGE, "%zu rows of %zu features cannot be scaled", n, d);
+        return lm_fail(ctx, LIMN_E_USAGE, "a table of %zu x %zu values cannot be scaled", n, d);
     size_t count;
     double *block = lm_mul(d, 5, &count) ? lm_alloc_zero(&ctx->mem, count, sizeof *block) : NULL;
     scaler->kind = kind;

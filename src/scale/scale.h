@@ -1,5 +1,5 @@
-/* scale.h: scaling of features, which travels with a model. Every kind has the same interface: fit,
- * apply, save, load.
+/* scale.h: scaling of features, which is stored in the model. Every kind has the same interface:
+ * fit, apply, save, load.
  *
  *   scaled[j] = (float)((x[keep[j]] - offset[j]) * factor[j])      computed in double, kept finite
  *
@@ -24,12 +24,11 @@ limn_status lm_scaler_copy(limn_context *ctx, const lm_scaler *from, lm_scaler *
 void lm_scaler_free(const limn_allocator *mem, lm_scaler *scaler);
 /* x: n x in; scaled: n x out. LIMN_SCALE_NONE copies. */
 void lm_scaler_apply(const lm_scaler *scaler, const float *x, size_t n, float *scaled);
-/* Back again, but for rounding: x: n x in; features that were dropped are those of the row `usual`.
- */
+/* The inverse, up to rounding: x: n x in; dropped features are taken from the row `usual`. */
 void lm_scaler_undo(const lm_scaler *scaler, const float *scaled, size_t n, const float *usual,
                     float *x);
 
-/* The section "scaler" of a model file. Loading proves that it fits rows of `features`. */
+/* The section "scaler" of a model file. Loading checks that it fits rows of `features`. */
 limn_status lm_scaler_save(limn_context *ctx, const lm_scaler *scaler, lm_writer *writer);
 limn_status lm_scaler_load(limn_context *ctx, const lm_file *file, size_t features,
                            lm_scaler *scaler);

@@ -30,9 +30,9 @@ limn_status lm_scaler_save(limn_context *ctx, const lm_scaler *s, lm_writer *wri
 
 static limn_status get_scaling(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
     limn_status status;
-    /* Three lists of that many doubles must be there before memory for them is taken. */
+    /* Three lists of that many doubles must fit in the section before memory is allocated. */
     if (s->out > kv->section.size / (3 * sizeof(double)))
-        return lm_file_bad(ctx, kv->file, "the scaling of %zu features is cut", s->out);
+        return lm_file_bad(ctx, kv->file, "the scaling of %zu features is truncated", s->out);
     double *keep = lm_alloc(&ctx->mem, s->out, sizeof *keep);
     s->keep = lm_alloc(&ctx->mem, s->out, sizeof *s->keep);
     s->offset = lm_alloc(&ctx->mem, s->out, sizeof *s->offset);
@@ -74,7 +74,7 @@ limn_status lm_scaler_load(limn_context *ctx, const lm_file *file, size_t featur
     s->in = features;
     s->out = (size_t)out;
     if (kind == LM_COUNT(kinds) || (kinds[kind] == LIMN_SCALE_NONE && s->in != s->out))
-        return lm_file_bad(ctx, file, "the scaling '%.40s' of %zu features is not possible", name,
+        return lm_file_bad(ctx, file, "the scaling '%.40s' of %zu features is not valid", name,
                            s->out);
     s->kind = kinds[kind];
     return s->kind == LIMN_SCALE_NONE ? LIMN_OK : get_scaling(ctx, &kv, s);

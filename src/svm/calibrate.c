@@ -1,7 +1,7 @@
-/* calibrate.c: probabilities of a machine: decision values of rows that were left out of training,
- * pair by pair, and a sigmoid through them. Where a fold leaves only one of the two classes to
- * train on, its rows get that class's sign as their value, as in LIBSVM; so do all rows of a pair
- * of which one class has none. */
+/* calibrate.c: probabilities of a machine: for each pair of classes, a sigmoid fitted to decision
+ * values of rows left out of training. Where a fold leaves only one of the two classes to train on,
+ * its rows get that class's sign as their value, as in LIBSVM; so do all rows of a pair where one
+ * class is empty. */
 #include "data/split.h"
 #include "num/platt.h"
 #include "svm/machine.h"
@@ -11,9 +11,9 @@
 
 enum { FOLDS = 5, EVALUATED = 256 };
 
-/* One pair of classes: its rows, those of the first class in front. */
+/* One pair of classes: its rows, those of the first class first. */
 typedef struct pair {
-    size_t n, first; /* rows, of them of the first class */
+    size_t n, first; /* rows; rows of the first class */
     uint32_t *row, *fold;
     int32_t *label; /* 0 or 1 */
     bool *positive;
@@ -99,7 +99,7 @@ static bool has_both(const fold *f) {
 
 /* ---- decision values ---- */
 
-/* A machine of the fold's own support vectors. */
+/* A machine with the fold's support vectors. */
 static limn_status fold_machine(limn_context *ctx, const lm_svm_problem *problem,
                                 const lm_svm_options *options, const fold *f, lm_svm *svm) {
     size_t d = problem->d, n = 0, cells;
@@ -234,7 +234,7 @@ limn_status lm_svm_calibrate(limn_context *ctx, const lm_svm_problem *problem,
             pair_free(&ctx->mem, &p);
         }
     lm_svm_rows_free(rows);
-    svm->prob_a = a; /* the machine's from here on, also after a failure */
+    svm->prob_a = a; /* owned by the machine from here on, also after a failure */
     svm->prob_b = b;
     return status;
 }

@@ -1,30 +1,31 @@
 /* evaluate.c: the decision values of a machine that layout.c has laid out; see machine.h.
  *
- * Queries are taken a tile at a time; for each tile the panels a run at a time, so that the kernel
- * values of a run stay in cache until they have been summed up. */
+ * Queries are processed in tiles, and for each tile the panels in runs, so that the kernel values
+ * of a run stay in cache until they have been summed. */
 #include "svm/machine.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    TILE = 24,           /* queries at once, at most */
-    TILE_SUMS = 1 << 20, /* floats of sums that a tile may need; fewer queries where it would */
+    TILE = 24, /* queries at once, at most */
+    TILE_SUMS =
+        1 << 20, /* floats of sums per tile; a tile has fewer queries if it would need more */
     ONE_RUN_PANELS = 256 /* panels of a run for one query: 64 KB of kernel values */
 };
 
-/* Where everything of a tile lies in the scratch. */
+/* Where the parts of a tile are in the scratch. */
 typedef struct tile {
     size_t queries; /* at once */
     const float *x; /* the queries: the caller's own, or centred ones */
     size_t x_stride;
     size_t run_panels; /* whose kernel values are held at once */
-    size_t k_stride;   /* of the kernel values of two queries */
-    size_t sums;       /* a query */
+    size_t k_stride;   /* from one query's kernel values to the next */
+    size_t sums;       /* per query */
     float *centred, *kernel, *part, *start;
     float *sum;
-    /* The same in double for narrow machines, whose segments are many and their sums large: in
-     * float the ends would be lost. */
+    /* The same in double for narrow machines, which have many segments and large sums: floats would
+     * lose the last digits. */
     double *narrow_sum;
     float *rest;   /* of each query: squares beyond the vectors' features */
     float *scaled; /* one query */
@@ -44,7 +45,7 @@ static tile lay_out(const lm_machine *m, size_t n, lm_cursor *at) {
     t.run_panels = t.queries == 1 ? ONE_RUN_PANELS : LM_MACHINE_SEGMENT;
     if (linear || t.run_panels > m->pack.panels)
         t.run_panels = m->pack.panels;
-    /* One panel more, so that the queries' values do not fall on the same lines of the cache. */
+    /* One extra panel, so that the queries' values do not fall on the same cache lines. */
     t.k_stride = (t.run_panels + 1) * LM_PANEL;
     t.centred = lm_take_cells(at, m->centre ? t.queries : 0, round16(m->svm->d), sizeof *t.centred);
     t.kernel = lm_take_cells(at, t.queries, t.k_stride, sizeof *t.kernel);
@@ -64,8 +65,8 @@ bool lm_machine_scratch(const lm_machine *m, size_t n, size_t *bytes) {
     return lm_measured(many.used > one.used ? &many : &one, bytes);
 }
 
-/* The queries, counted from the centre where there is one, and the part of the exponent that is
- * theirs. */
+/* Takes the queries, relative to the centre where there is one, and computes their part of the
+ * exponent. */
 static void take_queries(const lm_machine *m, const float *x, size_t x_stride, size_t n, tile *t) {
     size_t d = m->svm->d;
     bool beyond = x_stride > d;
@@ -97,8 +98,8 @@ static void from_distances(const lm_machine *m, size_t count, double f, float re
     lm_rbf(k, count, (float)(m->svm->kernel.gamma / (f * f)));
 }
 
-/* rbf of a query that is far from vectors which are not: they are scaled by f = 2 gamma log2(e), so
- * the query is as well: exp(-gamma |x - s|^2) = exp(-gamma / f^2 |f x - f s|^2). */
+/* rbf of a far query, where the vectors are not far: they are scaled by f = 2 gamma log2(e), so the
+ * query is too: exp(-gamma |x - s|^2) = exp(-gamma / f^2 |f x - f s|^2). */
 static void far_values(const lm_machine *m, size_t first, size_t count, size_t q, tile *t) {
     double f = 2 * m->svm->kernel.gamma * LM_LOG2_E;
     float *k = t->kernel + q * t->k_stride;
@@ -143,7 +144,7 @@ static bool is_narrow(const lm_machine *m) {
     return m->rows <= LM_SUMS_NARROW;
 }
 
-/* The sums of one segment, whose kernel values begin at offset of each query's. */
+/* The sums of one segment, whose kernel values begin at offset within each query's. */
 static void sum_segment(const lm_machine *m, size_t number, bool fresh, size_t offset, size_t n,
                         tile *t) {
     const lm_machine_segment *s = &m->segment[number];
@@ -179,7 +180,7 @@ static void sum_all(const lm_machine *m, size_t n, tile *t) {
     }
 }
 
-/* f from the sums of the classes. */
+/* Computes f from the sums of the classes. */
 static void combine(const lm_machine *m, const float *sum, double *f) {
     const double *rho = m->svm->rho;
     size_t k = m->groups, p = 0;

@@ -1,10 +1,10 @@
 /* layout.c: a machine laid out for evaluation; see machine.h.
  *
- * Most coefficients of a machine with several classes are 0 (a vector that matters between two
- * classes is of no matter to most others). The vectors of a class are ordered so that whole blocks
- * of a panel's coefficients are: each panel begins with the vector that is left with the fewest,
- * and takes those that bring the fewest new ones with them. That halves the blocks (letter: 48 % of
- * them, with 22 % of the coefficients not 0). */
+ * Most coefficients of a machine with several classes are 0 (a support vector for one pair of
+ * classes is not one for most others). The vectors of a class are ordered so that whole blocks of a
+ * panel's coefficients are 0: each panel begins with the remaining vector that has the fewest
+ * non-zero coefficients, and then takes those that add the fewest new ones. That halves the blocks
+ * (letter: 48 % of them remain, with 22 % of the coefficients not 0). */
 #include "svm/machine.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static size_t group_vectors(const lm_svm *svm, size_t group) {
     return svm->count ? (size_t)svm->count[group] : svm->n;
 }
 
-/* The place of function (i, j), i < j, among k classes. */
+/* The index of function (i, j), i < j, among k classes. */
 static size_t function_of(size_t k, size_t i, size_t j) {
     return i * (2 * k - i - 1) / 2 + (j - i - 1);
 }
@@ -47,14 +47,14 @@ static limn_status cut_segments(limn_context *ctx, lm_machine *m) {
 
 /* ---- vectors ---- */
 
-/* Vectors that are ordered together, at most: the time for it grows with the square. */
+/* Vectors ordered together, at most: the time grows with the square. */
 enum { ORDERED = 1024 };
 
 typedef uint64_t bits;
 
 /* What ordering needs: which coefficients of each vector of the group are not 0. */
 typedef struct ordering {
-    size_t words; /* of bits a vector */
+    size_t words; /* of bits per vector */
     bits *pattern, *taken;
     bool *used;
 } ordering;
@@ -66,8 +66,8 @@ static unsigned popcount(const bits *a, const bits *without, size_t words) {
     return count;
 }
 
-/* Of the vectors not used, the one that brings the fewest new coefficients to taken, of these the
- * one with the most; SIZE_MAX when none is left. */
+/* The unused vector that adds the fewest new coefficients to taken, ties to the one with the most
+ * coefficients; SIZE_MAX when none is left. */
 static size_t cheapest(const ordering *o, size_t n) {
     static const bits none[1];
     size_t best = SIZE_MAX;
@@ -91,7 +91,7 @@ static size_t cheapest(const ordering *o, size_t n) {
     return best;
 }
 
-/* Places for the vectors first .. first + n - 1 of the machine, from place on. */
+/* Assigns places to the vectors first .. first + n - 1 of the machine, from place on. */
 static void order_vectors(const lm_machine *m, ordering *o, size_t first, size_t n, size_t place) {
     const lm_svm *svm = m->svm;
     memset(o->pattern, 0, n * o->words * sizeof *o->pattern);
@@ -111,7 +111,7 @@ static void order_vectors(const lm_machine *m, ordering *o, size_t first, size_t
     }
 }
 
-/* Where each vector stands in the panels; a group begins a panel of its own. */
+/* Where each vector is in the panels; each group begins a new panel. */
 static limn_status place_vectors(limn_context *ctx, lm_machine *m) {
     ordering o = {.words = m->rows / 64 + 1};
     size_t cells, first = 0, place = 0;
@@ -198,7 +198,7 @@ static limn_status pack_vectors(limn_context *ctx, lm_machine *m, size_t places)
 
 /* ---- coefficients ---- */
 
-/* The coefficients of one segment as they stand in its panels: panels x rows x 16. */
+/* The coefficients of one segment in the order of its panels: panels x rows x 16. */
 static void gather(const lm_machine *m, const lm_machine_segment *s, const uint32_t *vector,
                    float *block) {
     const lm_svm *svm = m->svm;
@@ -241,7 +241,7 @@ static void lay_lists(lm_machine *m, const lm_machine_segment *s, const float *b
     }
 }
 
-/* Memory for so many blocks, and what says where they are. */
+/* Memory for the blocks and their index. */
 static limn_status take_blocks(limn_context *ctx, lm_machine *m, size_t blocks) {
     size_t starts, floats;
     if (!lm_mul(m->segments, m->rows + 1, &starts) || !lm_mul(blocks, LM_PANEL, &floats))
@@ -287,7 +287,7 @@ static limn_status lay_coefficients(limn_context *ctx, lm_machine *m) {
 
 /* ---- functions alone ---- */
 
-/* Calls with each coefficient that is not 0: its function, vector and value. */
+/* Called for each coefficient that is not 0, with its function, vector and value. */
 typedef void on_coefficient(lm_machine *m, size_t function, size_t vector, double value);
 
 static void each_coefficient(lm_machine *m, on_coefficient *call) {
@@ -337,7 +337,7 @@ static limn_status list_pairs(limn_context *ctx, lm_machine *m) {
     return LIMN_OK;
 }
 
-/* w_p = sum of coef s: one vector a function. */
+/* w_p = sum of coef s: one vector per function. */
 static limn_status collapse(limn_context *ctx, lm_machine *m) {
     const lm_svm *svm = m->svm;
     size_t cells;
@@ -377,7 +377,7 @@ static limn_status lay_vectors(limn_context *ctx, lm_machine *m) {
         return status;
     m->direct = m->svm->kernel.type == LM_RBF &&
                 m->svm->kernel.gamma * LM_LOG2_E * largest_norm(m) > LM_MACHINE_DIRECT;
-    if (m->direct) { /* to count from the centre would round the vectors once more */
+    if (m->direct) { /* subtracting the centre would round the vectors once more */
         lm_free(&ctx->mem, m->centre);
         m->centre = NULL;
     }

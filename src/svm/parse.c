@@ -1,21 +1,21 @@
-/* parse.c: LIBSVM's text models into an lm_svm.
+/* parse.c: parses LIBSVM's text models into an lm_svm.
  *
- * In front of the line "SV" stands one key a line, in any order, with its values behind it:
+ * Before the line "SV" there is one key per line, in any order, followed by its values:
  *
- *   svm_type, kernel_type, nr_class (k), total_sv (n), rho                  all machines
- *   degree (else 3), gamma, coef0 (else 0)                                  as the kernel needs
- * them label (k), nr_sv (k), probA and probB (both or none)                    c_svc, nu_svc probA
- * (1: sigma of the noise)                                           epsilon_svr, nu_svr
- *   prob_density_marks (10)                                                 one_class
+ *   svm_type, kernel_type, nr_class (k), total_sv (n), rho      all machines
+ *   degree (else 3), gamma, coef0 (else 0)                      if the kernel uses them
+ *   label (k), nr_sv (k), probA and probB (both or none)        c_svc, nu_svc
+ *   probA (1: sigma of the noise)                               epsilon_svr, nu_svr
+ *   prob_density_marks (10)                                     one_class
  *
- * Behind it n lines of k - 1 coefficients (1 for all but the SVCs) and index:value pairs with
+ * After it come n lines of k - 1 coefficients (1 for all but the SVCs) and index:value pairs with
  * ascending indices from 1. Lines end in LF or CRLF; blank lines and blanks around words do not
- * count. Keys that the machine does not use are passed over.
+ * count. Keys that the machine does not use are skipped.
  *
- * Nothing in the file is trusted: a list has as many words as it should before memory is taken for
- * it, and the lines of the vectors are counted, and their largest index found, before the matrix is
- * made, so a count costs no more than the file that holds it. The matrix is dense, which a sparse
- * file may make far larger than itself: the context's limit holds.
+ * Nothing in the file is trusted: a list is checked for the right number of words before memory is
+ * allocated for it, and the lines of the vectors are counted and their largest index found before
+ * the matrix is allocated, so a false count cannot cost more than the file itself. The matrix is
+ * dense, so it may be far larger than a sparse file; the context's limit applies.
  *
  * Departures from svm_load_model: values of one key stay on its line; a polynomial of degree 0,
  * which is 1 everywhere, becomes (0 u.v + 1)^1; only decimal and finite numbers. */
@@ -28,19 +28,19 @@
 
 #define DAMAGED "the file is damaged: copy it again or save the model again"
 
-/* Text on one line without blanks around it. *end can be read and is a blank or a newline, so that
- * numbers end there. */
+/* Text on one line without surrounding blanks. *end is readable and is a blank or a newline, so
+ * that numbers end there. */
 typedef struct span {
     const char *p, *end;
     uint64_t line;
 } span;
 
-/* The lines that are left. A last line without a newline is copied to get one. */
+/* The remaining lines. A last line without a newline is copied to get one. */
 typedef struct lines {
     const char *p, *end;
     const char *tail; /* NULL: none, or read */
     size_t tail_size; /* without its newline */
-    uint64_t line;    /* that was read last, from 1 */
+    uint64_t line;    /* number of the last line read, from 1 */
 } lines;
 
 enum key {
@@ -128,7 +128,7 @@ static size_t bytes_left(const lines *at) {
     return (size_t)(at->end - at->p) + (at->tail ? at->tail_size : 0);
 }
 
-/* Takes a word off the front of the rest. */
+/* Takes the first word off the rest. */
 static bool next_word(span *rest, span *word) {
     const char *p = rest->p;
     while (p < rest->end && is_blank(*p))
@@ -167,7 +167,7 @@ static enum key find_key(span word) {
 
 enum { DETECT_LINES = 16 };
 
-/* A table may have a column of that name, so nothing but the type stands behind the key. */
+/* A table may have a column of that name, so only the type may follow the key. */
 bool lm_svm_is_text(const void *bytes, size_t size) {
     const char *p = size ? bytes : "", *end = p + size;
     for (int i = 0; i < DETECT_LINES && p < end; i++) {
@@ -211,7 +211,7 @@ static limn_status find_values(parser *ps) {
         if (is_word(word, "SV")) {
             if (rest.p < rest.end)
                 return fail(ps, rest.line,
-                            "'%s' stands behind SV; the vectors begin on the line behind it",
+                            "'%s' follows SV on the same line; the vectors begin on the next line",
                             quote((span){rest.p + 1, rest.end, 0}, shown));
             warn_unknown(ps);
             return LIMN_OK;
@@ -220,13 +220,13 @@ static limn_status find_values(parser *ps) {
         if (key == KEY_COUNT)
             note_unknown(ps, word);
         else if (ps->value[key].p)
-            return fail(ps, rest.line, "%s comes twice, the first time in line %llu; remove one",
+            return fail(ps, rest.line, "%s appears twice, first in line %llu; remove one",
                         key_names[key], (unsigned long long)ps->value[key].line);
         else
             ps->value[key] = rest;
     }
     return fail(ps, ps->at.line ? ps->at.line : 1,
-                "the file ends without a line SV; it is cut off or not a LIBSVM model");
+                "the file ends without a line SV; it is truncated or not a LIBSVM model");
 }
 
 static limn_status check_words(parser *ps, enum key key, uint64_t count, const char *why) {
@@ -359,7 +359,7 @@ static bool is_one_class_svc(const lm_svm *svm) {
     return lm_svm_is_svc(svm->type) && svm->classes == 1;
 }
 
-/* The types were read, where they are there. */
+/* The types, if present, have been read. */
 static limn_status check_missing(parser *ps) {
     const lm_svm *svm = ps->svm;
     bool svc = ps->value[KEY_SVM_TYPE].p && lm_svm_is_svc(svm->type);
@@ -375,7 +375,7 @@ static limn_status check_missing(parser *ps) {
         if (needed[key] && !ps->value[key].p)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
                                      key_names[key]);
-    return used ? fail(ps, ps->at.line, "missing in front of SV: %s; " DAMAGED, list) : LIMN_OK;
+    return used ? fail(ps, ps->at.line, "missing before SV: %s; " DAMAGED, list) : LIMN_OK;
 }
 
 static limn_status read_counts(parser *ps) {
@@ -398,12 +398,12 @@ static limn_status read_counts(parser *ps) {
     if (svm->classes == 1 && svm->n)
         return fail(ps, ps->value[KEY_TOTAL_SV].line,
                     "total_sv is %zu, but one class has no support vectors; " DAMAGED, svm->n);
-    /* A coefficient has at least one digit, and a blank or a newline behind it. */
+    /* A coefficient has at least one digit and is followed by a blank or a newline. */
     uint64_t least = (uint64_t)svm->n * 2 * (svm->classes - 1);
     if (least > (uint64_t)bytes_left(&ps->at) + 1)
         return fail(ps, ps->value[KEY_TOTAL_SV].line,
-                    "%zu support vectors of %zu classes do not fit in the %zu bytes behind SV; the "
-                    "file is cut off: copy it again",
+                    "total_sv is %zu with %zu classes, which does not fit in the %zu bytes after "
+                    "SV; the file is truncated: copy it again",
                     svm->n, svm->classes, bytes_left(&ps->at));
     return LIMN_OK;
 }
@@ -423,7 +423,7 @@ static limn_status read_kernel(parser *ps) {
         return status;
     if (kernel->type == LM_RBF && kernel->gamma < 0)
         return fail(ps, ps->value[KEY_GAMMA].line,
-                    "gamma is below 0, which an rbf kernel cannot have; train again");
+                    "gamma is below 0, which is not valid for an rbf kernel; train again");
     kernel->degree = (int)degree;
     if (!degree)
         *kernel = (lm_kernel){.type = LM_POLYNOMIAL, .degree = 1, .gamma = 0, .coef0 = 1};
@@ -464,7 +464,8 @@ static limn_status read_labels(parser *ps) {
         status = read_whole(ps, KEY_LABEL, INT32_MIN, &label);
         if (status != LIMN_OK)
             return status;
-        /* k (k - 1) / 2 values of rho were there: no more comparisons than bytes. */
+        /* There were k (k - 1) / 2 values of rho, so this makes no more comparisons than the file
+         * has bytes. */
         for (size_t j = 0; j < i; j++)
             if (ps->labels[j] == label)
                 return fail(ps, ps->value[KEY_LABEL].line,
@@ -520,7 +521,7 @@ static limn_status read_header(parser *ps) {
 
 /* ---- the vectors ---- */
 
-/* The first byte behind the digits at p; values beyond INT32_MAX stay beyond it. */
+/* The first byte after the digits at p; values beyond INT32_MAX stay beyond it. */
 static const char *scan_index(const char *p, uint64_t *index) {
     uint64_t v = 0;
     for (; *p >= '0' && *p <= '9'; p++)
@@ -530,7 +531,7 @@ static const char *scan_index(const char *p, uint64_t *index) {
     return p;
 }
 
-/* The index of the last pair of a line, which is the largest when the line is right. */
+/* The index of the last pair of a line, which is the largest in a valid line. */
 static uint64_t last_index(span line) {
     const char *colon = memrchr(line.p, ':', (size_t)(line.end - line.p)), *p = colon;
     uint64_t index = 0;
@@ -552,14 +553,15 @@ static limn_status check_memory(parser *ps, uint64_t line) {
         return LIMN_OK;
     double need = (double)svm->n * ((double)svm->d * sizeof *svm->sv +
                                     (double)(svm->classes - 1) * sizeof *svm->coef);
-    return fail(ps, line,
-                "%zu support vectors of %zu features (the largest index) need %llu MB of memory, "
-                "but the limit is %llu MB; renumber the features without gaps or use fewer",
-                svm->n, svm->d, (unsigned long long)(need / 1e6) + 1,
-                (unsigned long long)(limit / 1000000));
+    return fail(
+        ps, line,
+        "a matrix of %zu support vectors x %zu features (the largest index) needs %llu MB of "
+        "memory, but the limit is %llu MB; renumber the features without gaps or use fewer",
+        svm->n, svm->d, (unsigned long long)(need / 1e6) + 1,
+        (unsigned long long)(limit / 1000000));
 }
 
-/* Counts the lines and finds d; errors inside a line are left to those who read it. */
+/* Counts the lines and finds d; errors inside a line are left to read_vector. */
 static limn_status measure_vectors(parser *ps) {
     lm_svm *svm = ps->svm;
     lines at = ps->at;
@@ -567,7 +569,8 @@ static limn_status measure_vectors(parser *ps) {
     uint64_t largest = 1, where = at.line;
     for (span line; next_line(&at, &line); n++) {
         if (n == svm->n)
-            return fail(ps, line.line, "more lines behind SV than total_sv, which is %zu; " DAMAGED,
+            return fail(ps, line.line,
+                        "there are more lines after SV than total_sv, which is %zu; " DAMAGED,
                         svm->n);
         uint64_t index = last_index(line);
         if (index > INT32_MAX)
@@ -576,9 +579,10 @@ static limn_status measure_vectors(parser *ps) {
         largest = index > largest ? index : largest;
     }
     if (n < svm->n)
-        return fail(ps, at.line,
-                    "the file ends behind %zu of %zu support vectors; it is cut off: copy it again",
-                    n, svm->n);
+        return fail(
+            ps, at.line,
+            "the file ends after %zu of %zu support vectors; it is truncated: copy it again", n,
+            svm->n);
     svm->d = (size_t)largest;
     return check_memory(ps, where);
 }
@@ -622,11 +626,11 @@ static limn_status bad_pair(parser *ps, span line, const char *p) {
 static limn_status bad_index(parser *ps, span line, uint64_t index, uint64_t before) {
     if (index == 0)
         return fail(ps, line.line, "index 0, but indices start at 1; " DAMAGED);
-    return fail(ps, line.line, "index %llu comes behind %llu, but indices must ascend; " DAMAGED,
+    return fail(ps, line.line, "index %llu comes after %llu, but indices must ascend; " DAMAGED,
                 (unsigned long long)index, (unsigned long long)before);
 }
 
-/* coef: of the first function, the others follow at a distance of n. x: d zeros. */
+/* coef: of the first function; the others follow n apart. x: d zeros. */
 static limn_status read_vector(parser *ps, span line, double *coef, float *x) {
     const lm_svm *svm = ps->svm;
     const char *p = line.p, *next;
@@ -650,7 +654,7 @@ static limn_status read_vector(parser *ps, span line, double *coef, float *x) {
             return bad_pair(ps, line, p);
         if (index <= before)
             return bad_index(ps, line, index, before);
-        if (index <= svm->d) /* else the line does not end right, which is told where it fails */
+        if (index <= svm->d) /* else the line has an error, which is reported below */
             x[index - 1] = value;
         p = next;
     }
@@ -679,7 +683,7 @@ static limn_status read_vectors(parser *ps) {
 
 static limn_status open_lines(limn_context *ctx, const char *bytes, size_t size, lines *at,
                               char **tail) {
-    if (!size) /* nothing is added to what may be NULL */
+    if (!size) /* no pointer arithmetic on NULL */
         bytes = "";
     const char *newline = memrchr(bytes, '\n', size);
     size_t whole = newline ? (size_t)(newline + 1 - bytes) : 0;

@@ -1,13 +1,13 @@
-/* solve.c: libsvm's SMO behind a door that can be closed.
+/* solve.c: runs libsvm's SMO so that it can be cancelled.
  *
  * svm_train cannot be interrupted: it runs until it has converged, minutes or hours on large data,
- * and calls back only to print. So it runs on threads of its own while the calling thread waits,
- * tells progress and hears of a cancellation ten times a second. On cancelling, the calling thread
- * leaves at once; each solver thread leaves at its next callback (by pthread_exit out of it, which
- * unwinds libsvm's frames) or at the end of its problem. Whatever the threads touch therefore
- * belongs to a job that the last one to leave frees, and comes from malloc, not from the context,
- * which may be gone by then. What libsvm itself had allocated in a problem that is left so is lost:
- * its arrays have no owner that unwinding would call. */
+ * and calls back only to print. So it runs on separate threads while the calling thread waits,
+ * reports progress and checks for cancellation ten times per second. On cancellation the calling
+ * thread returns at once; each solver thread exits at its next callback (with pthread_exit, which
+ * unwinds libsvm's frames) or at the end of its problem. Everything the threads use therefore
+ * belongs to a job that the last one to exit frees, and comes from malloc, not from the context,
+ * which may be gone by then. What libsvm itself had allocated for an abandoned problem is leaked:
+ * unwinding does not free its arrays. */
 #include "svm/solve.h"
 
 #include <libsvm/svm.h>
@@ -19,7 +19,7 @@
 #include <time.h>
 
 struct lm_svm_rows {
-    atomic_int users; /* whoever made it, and each job */
+    atomic_int users; /* the creator, and each job */
     size_t n;
     struct svm_node **row;
     struct svm_node *nodes;
@@ -40,7 +40,7 @@ limn_status lm_svm_rows_new(limn_context *ctx, const float *x, size_t n, size_t 
     size_t cells = n, all;
     *out = NULL;
     if (n > INT_MAX || d >= INT_MAX || !lm_mul(n, d, &all))
-        return lm_fail(ctx, LIMN_E_DATA, "svm: %zu rows of %zu features are too many", n, d);
+        return lm_fail(ctx, LIMN_E_DATA, "svm: a table of %zu x %zu values is too large", n, d);
     for (size_t i = 0; i < all; i++)
         cells += x[i] != 0;
     lm_svm_rows *rows = calloc(1, sizeof *rows);
@@ -111,7 +111,7 @@ static void job_leave(void *opaque) {
         job_free(j);
 }
 
-/* libsvm's callback has no argument for whom it concerns. */
+/* libsvm's callback has no user argument. */
 static _Thread_local job *current;
 
 static void on_print(const char *text) {
@@ -198,7 +198,7 @@ static limn_status fill_problem(limn_context *ctx, const job *j, const lm_svm_op
         return LIMN_OK;
     if (strstr(wrong, "infeasible"))
         return lm_fail(ctx, LIMN_E_DATA,
-                       "svm: nu=%g is too large for classes of so different sizes; use a smaller "
+                       "svm: nu=%g is too large for classes of such different sizes; use a smaller "
                        "nu or type=c_svc",
                        options->nu);
     return lm_fail(ctx, LIMN_E_USAGE, "svm: %s", wrong);
@@ -217,7 +217,7 @@ static limn_status job_new(limn_context *ctx, const lm_svm_rows *rows,
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&j->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    j->rows = (lm_svm_rows *)(uintptr_t)rows; /* counted, never written */
+    j->rows = (lm_svm_rows *)(uintptr_t)rows; /* reference-counted, never written */
     atomic_fetch_add(&j->rows->users, 1);
     j->users = 1;
     j->count = count;
@@ -253,7 +253,7 @@ static size_t start_threads(job *j, size_t wanted) {
     return started;
 }
 
-/* Until all is done; the lock is held on return. */
+/* Waits until all is done; the lock is held on return. */
 static limn_status supervise(limn_context *ctx, job *j, const char *stage) {
     limn_status status = LIMN_OK;
     pthread_mutex_lock(&j->lock);
@@ -265,7 +265,7 @@ static limn_status supervise(limn_context *ctx, job *j, const char *stage) {
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&j->changed, &j->lock, &until);
         double fraction = j->count > 1 ? (double)j->done / (double)j->count : -1;
-        if (j->done < j->count && j->users == 1) /* every thread has ended, but not its work */
+        if (j->done < j->count && j->users == 1) /* every thread has ended, but work is left */
             break;
         pthread_mutex_unlock(&j->lock);
         status = lm_progress(ctx, stage, 0, 0, fraction);
@@ -293,7 +293,7 @@ limn_status lm_svm_solve(limn_context *ctx, const lm_svm_rows *rows, const lm_sv
     svm_set_print_string_function(on_print);
     size_t threads = (size_t)ctx->threads < count ? (size_t)ctx->threads : count;
     if (start_threads(j, threads) == 0)
-        run_job(j); /* no thread to be had: here, and deaf */
+        run_job(j); /* no thread could be created: run here, not cancellable */
     status = supervise(ctx, j, stage);
     if (status == LIMN_OK)
         status = collect(ctx, j, parts);

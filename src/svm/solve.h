@@ -18,11 +18,11 @@ typedef struct lm_svm_part {
     const double *y;     /* n */
     size_t n;
     double weight[2]; /* of C for y = +1 and y = -1 */
-    double *coef;     /* out: n, 0 where a row is no support vector */
+    double *coef;     /* out: n, 0 where a row is not a support vector */
     double rho;       /* out */
 } lm_svm_part;
 
-/* Solves them all, on ctx->threads threads. Deterministic. stage is told as progress. */
+/* Solves them all, on ctx->threads threads. Deterministic. Progress is reported as stage. */
 limn_status lm_svm_solve(limn_context *ctx, const lm_svm_rows *rows, const lm_svm_options *options,
                          lm_svm_part *parts, size_t count, const char *stage);
 

@@ -1,4 +1,4 @@
-/* svm.c: the names and the end of a support vector machine. */
+/* svm.c: type names and freeing of a support vector machine. */
 #include "svm/svm.h"
 
 #include <string.h>

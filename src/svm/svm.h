@@ -3,7 +3,7 @@
  *   f_p(x) = sum over the support vectors s of coef_ps K(s, x) - rho_p
  *
  * C-SVC and nu-SVC of k classes have one f for each pair (i, j), i < j, in the order (0,1), (0,2),
- * ..., (1,2), ...; f > 0 speaks for i. The support vectors are grouped by class. Each has k - 1
+ * ..., (1,2), ...; f > 0 votes for i. The support vectors are grouped by class. Each has k - 1
  * coefficients: in the pair (i, j) a vector of class i uses row j - 1 and one of class j row i.
  * One-class machines (f > 0: inside) and the two regressions (f is the value) have one f and one
  * row. */
@@ -30,10 +30,11 @@ typedef struct lm_svm {
     const float *sv;       /* n x d */
     const double *coef;    /* (classes - 1) x n */
     const double *rho;     /* lm_svm_functions() of them */
-    const double *prob_a;  /* Platt's A a pair (SVC), sigma of the noise (SVR); NULL: none */
-    const double *prob_b;  /* Platt's B a pair; NULL for all but SVC */
+    const double *prob_a;  /* Platt's A per pair (SVC), sigma of the noise (SVR); NULL: none */
+    const double *prob_b;  /* Platt's B per pair; NULL for all but SVC */
     const double *marks;   /* one-class: 10 density marks; NULL: none */
-    bool owned; /* each array is from lm_alloc, and its own; else they belong to a mapped file */
+    bool owned; /* the arrays are from lm_alloc and freed with it; else they belong to a mapped file
+                 */
 } lm_svm;
 
 static inline bool lm_svm_is_svc(lm_svm_type type) {
@@ -54,11 +55,11 @@ const char *lm_svm_type_name(lm_svm_type type);
 
 enum { LM_SVM_MARKS = 10 };
 
-/* Whether the bytes begin like one. */
+/* Whether the bytes begin like such a model. */
 bool lm_svm_is_text(const void *bytes, size_t size);
-/* Parses a whole file (size bytes, name for sentences). labels: LIBSVM's numbers of the classes,
+/* Parses a whole file (size bytes, name for messages). labels: LIBSVM's numbers of the classes,
  * svm->classes of them (free with lm_free); NULL for all but SVC. LIMN_E_MODEL with file and line
- * when it is not one; unknown keys get a warning. */
+ * when it is not valid; unknown keys get a warning. */
 limn_status lm_svm_parse(limn_context *ctx, const char *name, const char *bytes, size_t size,
                          lm_svm *svm, int32_t **labels);
 /* Writes the file (atomically, "-" is standard output); labels: as above, NULL: 0, 1, 2, ... */
@@ -83,15 +84,15 @@ typedef struct lm_svm_options {
     bool shrinking;
 } lm_svm_options;
 
-/* Deterministic. Progress is told (and cancelling heard) several times a second from the calling
- * thread while another one trains. */
+/* Deterministic. The calling thread reports progress and checks for cancellation several times per
+ * second while others train. */
 limn_status lm_svm_train(limn_context *ctx, const lm_svm_problem *problem,
                          const lm_svm_options *options, lm_svm *svm);
 
 /* ---- calibrate.c ---- */
 
 /* Gives the trained SVC its prob_a and prob_b: Platt's sigmoid of decision values of rows that were
- * left out, five stratified folds a pair, seeded by the context. */
+ * left out, five stratified folds per pair, seeded by the context. */
 limn_status lm_svm_calibrate(limn_context *ctx, const lm_svm_problem *problem,
                              const lm_svm_options *options, lm_svm *svm);
 

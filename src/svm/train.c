@@ -1,12 +1,12 @@
-/* train.c: machines of several classes out of problems of two.
+/* train.c: builds machines of several classes from two-class problems.
  *
- * Every pair of classes is a problem of its own, so they are solved on all threads; the result is
- * what libsvm gives when it is handed all classes at once in the order 0, 1, 2, ... */
+ * Every pair of classes is a separate problem, so they are solved on all threads; the result is
+ * what libsvm gives for all classes at once in the order 0, 1, 2, ... */
 #include "svm/solve.h"
 
 #include <string.h>
 
-enum { SOLVED_ROWS = 1 << 22 /* rows of problems that are handed over at once */ };
+enum { SOLVED_ROWS = 1 << 22 /* rows of the problems solved in one batch */ };
 
 /* ---- classes ---- */
 
@@ -96,10 +96,10 @@ typedef struct entry {
     double value;
 } entry;
 
-/* What a batch of solved pairs leaves. */
+/* The results of a batch of solved pairs. */
 typedef struct outcome {
     lm_buffer entries; /* entry each */
-    double *rho;       /* one a function */
+    double *rho;       /* one per function */
 } outcome;
 
 static limn_status keep(limn_context *ctx, const pair *p, const lm_svm_part *part, outcome *out) {
@@ -112,7 +112,7 @@ static limn_status keep(limn_context *ctx, const pair *p, const lm_svm_part *par
     return LIMN_OK;
 }
 
-/* Solves and keeps count pairs. */
+/* Solves count pairs and keeps the results. */
 static limn_status solve_batch(limn_context *ctx, const lm_svm_problem *problem,
                                const lm_svm_rows *rows, const lm_svm_options *options, pair *pairs,
                                size_t count, outcome *out) {

@@ -1,9 +1,9 @@
-/* write.c: a support vector machine as LIBSVM's text model.
+/* write.c: writes a support vector machine as LIBSVM's text model.
  *
  * The form, the order of the keys and the blanks are those of svm_save_model. Numbers are the
  * shortest text that reads back as the same double or float. Zeros of the vectors are left out, and
- * with them features that are zero in all vectors behind the last that is not: the format does not
- * keep the number of features. prob_density_marks are read by LIBSVM 3.30 and later only. */
+ * with them trailing features that are zero in all vectors: the format does not store the number of
+ * features. prob_density_marks are read only by LIBSVM 3.30 and later. */
 #include "data/number.h"
 #include "svm/svm.h"
 
@@ -14,7 +14,7 @@ typedef struct writer {
     limn_context *ctx;
     const char *path;
     limn_output *out;
-    limn_status status; /* of the first failure; nothing is written behind it */
+    limn_status status; /* of the first failure; nothing is written after it */
 } writer;
 
 static void put(writer *w, const void *bytes, size_t size) {
@@ -26,7 +26,7 @@ static void put_text(writer *w, const char *text) {
     put(w, text, strlen(text));
 }
 
-/* "nan" would be read by nobody. */
+/* No reader accepts "nan". */
 static bool holds(writer *w, bool finite) {
     if (!finite && w->status == LIMN_OK)
         w->status = lm_fail(w->ctx, LIMN_E_MODEL,
@@ -47,7 +47,7 @@ static void put_whole(writer *w, int64_t value) {
     put(w, p, (size_t)(text + sizeof text - p));
 }
 
-/* Coefficients at a bound are whole numbers as a rule, and most of several classes are 0. */
+/* Coefficients at a bound are usually whole numbers, and with several classes most are 0. */
 static void put_double(writer *w, double value) {
     char text[LM_NUMBER_BYTES];
     if (!holds(w, isfinite(value)))

@@ -229,7 +229,7 @@ def test_a_named_pipe_is_read_once(limn, tmp_path, train_csv):
 def test_binary_formats_on_standard_output(limn, fails, tmp_path, train_csv):
     for kind in ("npy", "idx"):
         sentence = fails(2, "convert", train_csv, "-", "--to", kind)
-        assert "labels in a file of their own" in sentence
+        assert "labels in a separate file" in sentence
     done = limn("convert", train_csv, "-", "--to", "npy", "--to-labels", "y.npy", text=False)
     assert numpy.load(io.BytesIO(done.stdout)).shape == (90, 4)
     assert numpy.load(tmp_path / "y.npy").shape == (90,)
@@ -307,7 +307,7 @@ def test_places_that_cannot_be_written_are_found_before_reading(fails, tmp_path,
 def test_labels_that_a_format_cannot_hold(fails, tmp_path):
     (tmp_path / "in.csv").write_text("1,Iris setosa\n2,b\n")
     assert "'Iris setosa' holds a blank" in fails(3, "convert", "in.csv", "out.svm")
-    assert "not a whole number" in fails(3, "convert", "in.csv", "out.idx")
+    assert "not a 32-bit whole number" in fails(3, "convert", "in.csv", "out.idx")
     assert names(tmp_path) == ["in.csv"]
 
 

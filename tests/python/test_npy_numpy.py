@@ -184,7 +184,7 @@ def test_several_arrays_in_one_file_are_refused(refusal, tmp_path):
     with open(tmp_path / "x.npy", "wb") as file:
         np.save(file, np.zeros((3, 2)))
         np.save(file, np.zeros((3, 2)))
-    assert "one array a file" in refusal(tmp_path / "x.npy")
+    assert "one array per file" in refusal(tmp_path / "x.npy")
 
 
 def test_weights_beside_labels_of_their_own_file(limn, tmp_path):

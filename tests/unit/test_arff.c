@@ -84,12 +84,12 @@ static void test_comments_in_front_decide_nothing(void **state) {
     limn_read_options options = with_task(LIMN_CLASSIFY);
     options.format = LIMN_FORMAT_ARFF;
     must_fail(&w, "1,2\n", &options, NULL, LIMN_E_DATA,
-              "t.csv: line 1: '1,2' is no line of an ARFF header; @relation, @attribute or @data "
-              "is expected, such as @attribute width numeric");
+              "t.csv: line 1: '1,2' is not a line of an ARFF header; expected @relation, "
+              "@attribute or @data, such as @attribute width numeric");
     must_fail(&w, "% only\n", &options, NULL, LIMN_E_DATA,
-              "t.csv: the file ends inside its header; put @data in front of the rows");
+              "t.csv: the file ends inside its header; put @data before the rows");
     must_fail(&w, "", &options, NULL, LIMN_E_DATA,
-              "t.csv: the file ends inside its header; put @data in front of the rows");
+              "t.csv: the file ends inside its header; put @data before the rows");
     world_close(&w);
 }
 
@@ -183,13 +183,13 @@ static void test_nominal_attributes_are_categories_as_declared(void **state) {
     ASSERT_ROW(data, 2, 0, 0, 1, 0, 1);
     limn_data_free(data);
     must_fail(&w, COLORS "red,1,u\nyellow,2,v\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 7, column 1 (color): 'yellow' is not among the values that the header "
+              "t.csv: line 7, column 1 (color): 'yellow' is not one of the values that the header "
               "declares; correct it or declare it");
     must_fail(&w, COLORS "red,1,u\nRed,2,v\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 7, column 1 (color): 'Red' is not among the values that the header "
+              "t.csv: line 7, column 1 (color): 'Red' is not one of the values that the header "
               "declares; correct it or declare it");
     must_fail(&w, COLORS "red,1,u\n'?',2,v\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 7, column 1 (color): '?' is not among the values that the header "
+              "t.csv: line 7, column 1 (color): '?' is not one of the values that the header "
               "declares; correct it or declare it");
     world_close(&w);
 }
@@ -207,7 +207,7 @@ static void test_labels_are_those_that_occur(void **state) {
     assert_string_equal(limn_data_class_name(data, 1), "z");
     limn_data_free(data);
     must_fail(&w, HEAD "1,2,u\n1,2,w\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 7, column 3 (class): 'w' is not among the values that the header "
+              "t.csv: line 7, column 3 (class): 'w' is not one of the values that the header "
               "declares; correct it or declare it");
     limn_read_options options = with_task(LIMN_CLASSIFY);
     options.skip_label = 1; /* the label may even be wrong */
@@ -377,9 +377,8 @@ static void test_a_brace_behind_a_row_is_its_weight(void **state) {
             limn_data_free(data);
         }
     static const char *const bad[][2] = {
-        {HEAD "1,2,u\n3,4,v,{2}\n",
-         "t.csv: line 7: the row has a weight {2}, but the first row has none; put the weight of "
-         "the first row behind it too, such as {1}"},
+        {HEAD "1,2,u\n3,4,v,{2}\n", "t.csv: line 7: the row has a weight {2}, but the first row "
+                                    "has none; give the first row a weight too, such as {1}"},
         {HEAD "1,2,u,{1}\n3,4,v,{-2}\n",
          "t.csv: line 7: '-2' is not a weight: a finite number, 0 or more; correct it or remove "
          "the row"},
@@ -467,7 +466,7 @@ static void test_the_label_is_found_by_name_number_or_default(void **state) {
     ASSERT_ROW(data, 0, 1, 2, 0, 1);
     limn_data_free(data);
     must_fail(&w, "@relation r\n@attribute a real\n@data\n1\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: there is one column only, the label; add features or check the separator");
+              "t.csv: the only column is the label; add features or check the separator");
     options = with_task(LIMN_REGRESS);
     must_fail(&w, HEAD "1,2,u\n", &options, NULL, LIMN_E_DATA,
               "t.csv: line 6, column 3 (class): 'u' is not a finite number, as a regression target "
@@ -559,10 +558,10 @@ static void test_categories_are_those_of_the_model(void **state) {
     ASSERT_ROW(data, 4, 0, 0, 1, 4);
     limn_data_free(data);
     snprintf(text, sizeof text, "%s%s", file, "1,green\n2,grey\n");
-    must_fail(&w, text, NULL, &model->schema, LIMN_E_DATA,
-              "t.csv: line 6, column 2 (color): the model has not seen the category 'grey' in "
-              "training; correct it, or use --unknown-category zero to take it as none of those it "
-              "knows");
+    must_fail(
+        &w, text, NULL, &model->schema, LIMN_E_DATA,
+        "t.csv: line 6, column 2 (color): the model did not see the category 'grey' in training; "
+        "correct it, or use --unknown-category zero to treat it as none of the known ones");
     limn_read_options options = with_task(LIMN_CLASSIFY);
     options.unknown = LIMN_UNKNOWN_ZERO;
     data = must_read(&w, text, &options, &model->schema);
@@ -645,9 +644,9 @@ static void test_streams_without_a_model_hold_numbers_only(void **state) {
         limn_reader_free(reader);
         assert_int_equal(open_stream(&w, COLORS "red,1,u\n", chunk, NULL, &reader), LIMN_E_USAGE);
         assert_null(reader);
-        assert_string_equal(limn_error(w.ctx),
-                            "t.csv: which features the categories of an ARFF file become is known "
-                            "at its end only; read it as a whole");
+        assert_string_equal(
+            limn_error(w.ctx),
+            "t.csv: the categories of an ARFF file are known only at its end; read it as a whole");
     }
     world_close(&w);
 }

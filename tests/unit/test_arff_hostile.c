@@ -11,11 +11,11 @@
 
 static const char *const bad_header_lines[][2] = {
     {"@relation r\n@atribute a real\n@data\n1\n",
-     "t.csv: line 2: '@atribute a real' is no line of an ARFF header; @relation, @attribute or "
-     "@data is expected, such as @attribute width numeric"},
+     "t.csv: line 2: '@atribute a real' is not a line of an ARFF header; expected @relation, "
+     "@attribute or @data, such as @attribute width numeric"},
     {"@relation r\n@attribute a real\n1,2\n",
-     "t.csv: line 3: '1,2' is no line of an ARFF header; @relation, @attribute or @data is "
-     "expected, such as @attribute width numeric"},
+     "t.csv: line 3: '1,2' is not a line of an ARFF header; expected @relation, @attribute or "
+     "@data, such as @attribute width numeric"},
     {"@relation r\n@attribute\n@data\n",
      "t.csv: line 2: the attribute has no name; write it as in @attribute width numeric"},
     {"@relation r\n@attribute % c\n@data\n",
@@ -29,48 +29,47 @@ static const char *const bad_header_lines[][2] = {
      "t.csv: line 2: attribute 'width' has no type; write it as in @attribute width numeric or "
      "@attribute color {red, green}"},
     {"@relation r\n@attribute width float\n@data\n",
-     "t.csv: line 2: 'float' is no type for attribute 'width'; use numeric, real, integer, "
+     "t.csv: line 2: 'float' is not a type for attribute 'width'; use numeric, real, integer, "
      "string, date or a list of values as in @attribute color {red, green}"},
     {"@relation r\n@attribute width numerical\n@data\n",
-     "t.csv: line 2: 'numerical' is no type for attribute 'width'; use numeric, real, integer, "
+     "t.csv: line 2: 'numerical' is not a type for attribute 'width'; use numeric, real, integer, "
      "string, date or a list of values as in @attribute color {red, green}"},
     {"@relation r\n@attribute bag Relational\n@data\n",
      "t.csv: line 2: attribute 'bag' is relational, a table in each cell, which is not "
      "supported; make its columns attributes of their own"},
     {"@relation r\n@attribute c {a,b\n@data\n",
-     "t.csv: line 2: a list of values opens with { and is not closed in its line; write it as "
-     "in @attribute color {red, green}"},
-    {"@relation r\n@attribute c { ,, }\n@data\n",
-     "t.csv: line 2: there is no value between { and }; list them as in @attribute color {red, "
-     "green}"},
+     "t.csv: line 2: a list of values begins with { but is not closed on this line; write it as in "
+     "@attribute color {red, green}"},
+    {"@relation r\n@attribute c { ,, }\n@data\n", "t.csv: line 2: there is no value between { and "
+                                                  "}; list the values as in @attribute color {red, "
+                                                  "green}"},
     {"@relation r\n@attribute c {'a' b}\n@data\n",
-     "t.csv: line 2: text stands behind a closing quote; write \\' or \\\" for a quote inside "
+     "t.csv: line 2: text follows a closing quote; write \\' or \\\" for a quote inside "
      "a quoted text"},
     {"@relation r\n@attribute 'c'd real\n@data\n",
-     "t.csv: line 2: text stands behind a closing quote; write \\' or \\\" for a quote inside "
+     "t.csv: line 2: text follows a closing quote; write \\' or \\\" for a quote inside "
      "a quoted text"},
     {"@relation r\n@attribute 'c real\n@data\n",
-     "t.csv: line 2: a quote opens here and is not closed in its line; close it"},
+     "t.csv: line 2: a quote opens here and is not closed on this line; close it"},
     {"@relation r\n@attribute c {'a,b}\n@data\n",
-     "t.csv: line 2: a quote opens here and is not closed in its line; close it"},
+     "t.csv: line 2: a quote opens here and is not closed on this line; close it"},
     {"@relation r\n@attribute c date 'yyyy\n@data\n",
-     "t.csv: line 2: a quote opens here and is not closed in its line; close it"},
+     "t.csv: line 2: a quote opens here and is not closed on this line; close it"},
     {"@relation r\n@attribute 'c\\\n@data\n",
-     "t.csv: line 2: a quote opens here and is not closed in its line; close it"},
+     "t.csv: line 2: a quote opens here and is not closed on this line; close it"},
     {"@relation r\n@attribute c real x\n@data\n",
-     "t.csv: line 2: 'x' stands behind the end of the line; remove it, or put % in front of it "
-     "to make it a comment"},
+     "t.csv: line 2: 'x' is extra text at the end of the line; remove it, or put % before it to "
+     "make it a comment"},
     {"@relation r\n@attribute c {a,b} {2}\n@data\n",
-     "t.csv: line 2: '{2}' stands behind the end of the line; remove it, or put % in front of "
-     "it to make it a comment"},
+     "t.csv: line 2: '{2}' is extra text at the end of the line; remove it, or put % before it to "
+     "make it a comment"},
     {"@relation r\n@attribute c real\n@data 1\n2\n",
-     "t.csv: line 3: '1' stands behind the end of the line; remove it, or put % in front of it "
-     "to make it a comment"},
-    {"@relation r\n@data\n1\n",
-     "t.csv: line 2: no @attribute stands in front of @data; declare each column as in "
-     "@attribute width numeric"},
+     "t.csv: line 3: '1' is extra text at the end of the line; remove it, or put % before it to "
+     "make it a comment"},
+    {"@relation r\n@data\n1\n", "t.csv: line 2: there is no @attribute before @data; declare each "
+                                "column as in @attribute width numeric"},
     {"@relation r\n@attribute a real\n",
-     "t.csv: the file ends inside its header; put @data in front of the rows"},
+     "t.csv: the file ends inside its header; put @data before the rows"},
     {HEAD, "t.csv: no rows"},
     {HEAD "% c\n\n", "t.csv: no rows"},
 };
@@ -108,43 +107,41 @@ static const char *const bad_rows[][2] = {
     {"1,2,3,4", RAGGED("4 cells")},
     {"1,% c", RAGGED("2 cells")},
     {"1,'2,u",
-     "t.csv: line 7, column 2 (b): a quote opens here and is not closed in its line; close it"},
-    {"1,2,\"u\\\"",
-     "t.csv: line 7, column 3 (class): a quote opens here and is not closed in its line; close "
-     "it"},
-    {"1,2,'u'v", "t.csv: line 7, column 3 (class): text stands behind a closing quote; write "
+     "t.csv: line 7, column 2 (b): a quote opens here and is not closed on this line; close it"},
+    {"1,2,\"u\\\"", "t.csv: line 7, column 3 (class): a quote opens here and is not closed on this "
+                    "line; close it"},
+    {"1,2,'u'v", "t.csv: line 7, column 3 (class): text follows a closing quote; write "
                  "\\' or \\\" for a quote inside a quoted text"},
-    {"{0 1", "t.csv: line 7: a sparse row opens with { and is not closed in its line; close it "
-             "with }"},
-    {"{", "t.csv: line 7: a sparse row opens with { and is not closed in its line; close it "
-          "with }"},
-    {"{0 'x}", "t.csv: line 7, column 1 (a): a quote opens here and is not closed in its line; "
-               "close it"},
-    {"{2 'u'v}", "t.csv: line 7, column 3 (class): text stands behind a closing quote; write "
+    {"{0 1",
+     "t.csv: line 7: a sparse row begins with { but is not closed on this line; close it with }"},
+    {"{",
+     "t.csv: line 7: a sparse row begins with { but is not closed on this line; close it with }"},
+    {"{0 'x}",
+     "t.csv: line 7, column 1 (a): a quote opens here and is not closed on this line; close it"},
+    {"{2 'u'v}", "t.csv: line 7, column 3 (class): text follows a closing quote; write "
                  "\\' or \\\" for a quote inside a quoted text"},
     {"{0 x}", "t.csv: line 7, column 1 (a): 'x' is not a number, but the attribute is numeric; "
               "correct it or declare the attribute as nominal"},
     {"{0 1 1 2}", "t.csv: line 7, column 1 (a): '1 1 2' is not a number, but the attribute is "
                   "numeric; correct it or declare the attribute as nominal"},
-    {"{0}", "t.csv: line 7: '0' is no attribute's number with a value; a sparse row is written "
-            "as in {0 1.5, 3 red}"},
-    {"{0 , 1 2}", "t.csv: line 7: '0 ' is no attribute's number with a value; a sparse row is "
-                  "written as in {0 1.5, 3 red}"},
-    {"{a 1}", "t.csv: line 7: 'a 1' is no attribute's number with a value; a sparse row is "
-              "written as in {0 1.5, 3 red}"},
-    {"{-1 1}", "t.csv: line 7: '-1 1' is no attribute's number with a value; a sparse row is "
-               "written as in {0 1.5, 3 red}"},
-    {"{0:1}", "t.csv: line 7: '0:1' is no attribute's number with a value; a sparse row is "
-              "written as in {0 1.5, 3 red}"},
-    {"{3 1}", "t.csv: line 7: '3 1' is for an attribute that there is not: the header declares "
-              "3, counted from 0"},
-    {"{99999999999999999999999 1}",
-     "t.csv: line 7: '99999999999999999999999 1' is for an attribute that there is not: the "
-     "header declares 3, counted from 0"},
-    {"{1 1,0 2}", "t.csv: line 7: attribute 0 comes behind 1; they must ascend within a row"},
-    {"{1 1,1 2}", "t.csv: line 7: attribute 1 comes behind 1; they must ascend within a row"},
-    {"{0 1} x", "t.csv: line 7: text stands behind the closing }; remove it"},
-    {"{0 1},", "t.csv: line 7: text stands behind the closing }; remove it"},
+    {"{0}", "t.csv: line 7: '0' is not an attribute number and a value; write a sparse row as in "
+            "{0 1.5, 3 red}"},
+    {"{0 , 1 2}", "t.csv: line 7: '0 ' is not an attribute number and a value; write a sparse row "
+                  "as in {0 1.5, 3 red}"},
+    {"{a 1}", "t.csv: line 7: 'a 1' is not an attribute number and a value; write a sparse row as "
+              "in {0 1.5, 3 red}"},
+    {"{-1 1}", "t.csv: line 7: '-1 1' is not an attribute number and a value; write a sparse row "
+               "as in {0 1.5, 3 red}"},
+    {"{0:1}", "t.csv: line 7: '0:1' is not an attribute number and a value; write a sparse row as "
+              "in {0 1.5, 3 red}"},
+    {"{3 1}", "t.csv: line 7: '3 1' names an attribute that does not exist: the header declares 3, "
+              "counted from 0"},
+    {"{99999999999999999999999 1}", "t.csv: line 7: '99999999999999999999999 1' names an attribute "
+                                    "that does not exist: the header declares 3, counted from 0"},
+    {"{1 1,0 2}", "t.csv: line 7: attribute 0 comes after 1; attributes must ascend within a row"},
+    {"{1 1,1 2}", "t.csv: line 7: attribute 1 comes after 1; attributes must ascend within a row"},
+    {"{0 1} x", "t.csv: line 7: text follows the closing }; remove it"},
+    {"{0 1},", "t.csv: line 7: text follows the closing }; remove it"},
 };
 
 static void test_bad_rows_are_explained(void **state) {

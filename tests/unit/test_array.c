@@ -257,14 +257,14 @@ static const char *const bad_headers[][2] = {
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'x': 1}",
      "t.csv: byte 69: the header cannot be understood; save the array again"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 99999999999999999999), }",
-     "t.csv: an array of the shape (2, 99999999999999999999) is too large; save fewer rows or "
+     "t.csv: an array of shape (2, 99999999999999999999) is too large; save fewer rows or "
      "features"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }",
-     "t.csv: the array has one dimension only, but rows and features are two; save "
+     "t.csv: the array has only one dimension, but rows and features need two; save "
      "x.reshape(-1, 1) for rows of one feature, or name it with --label-file if it holds the "
      "labels"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (), }",
-     "t.csv: the array has no dimension, but rows and features are two; save x.reshape(-1, 1) "
+     "t.csv: the array has no dimension, but rows and features need two; save x.reshape(-1, 1) "
      "for rows of one feature, or name it with --label-file if it holds the labels"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3), }", "t.csv: no rows"},
     {"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 0), }",
@@ -273,15 +273,15 @@ static const char *const bad_headers[][2] = {
      "t.csv: the array holds Python objects; save plain numbers, for example "
      "x.astype('float32')"},
     {"{'descr': [('a', '<f4'), ('b', '<i4')], 'fortran_order': False, 'shape': (2,), }",
-     "t.csv: the array is structured, with fields that have names; save its numbers as a plain "
-     "array of two dimensions"},
+     "t.csv: the array is structured, with named fields; save its numbers as a plain array of two "
+     "dimensions"},
     {"{'descr': '<c8', 'fortran_order': False, 'shape': (2, 3), }",
      "t.csv: the array holds complex numbers; save their parts as columns"},
     {"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (2, 3), }",
      "t.csv: the array holds dates or times; save them as numbers, for example "
      "x.astype('int64')"},
     {"{'descr': '<U5', 'fortran_order': False, 'shape': (2, 3), }",
-     "t.csv: the array holds text; save numbers, or the table as CSV, where text makes "
+     "t.csv: the array holds text; save numbers, or save the table as CSV, where text becomes "
      "categories"},
     {"{'descr': '<f16', 'fortran_order': False, 'shape': (2, 3), }",
      "t.csv: elements of type '<f16' cannot be read; save the array as float32, for example "
@@ -321,15 +321,15 @@ static void test_bad_idx_headers_are_explained(void **state) {
     idx(b, 0x08, 1, shape);
     put(b, "abc", 3);
     must_refuse(&w, b, NULL, NULL, LIMN_E_DATA,
-                "t.csv: this looks like a file of labels, for it has one dimension only; name the "
-                "file of the features, and this one with --label-file");
+                "t.csv: this looks like a label file, because it has only one dimension; name the "
+                "feature file, and give this one with --label-file");
     idx(b, 0x08, 0, shape);
     must_refuse(&w, b, NULL, NULL, LIMN_E_DATA,
-                "t.csv: 0 dimensions, but between 1 and 64 are expected; the file is damaged");
+                "t.csv: 0 dimensions, but 1 to 64 are expected; the file is damaged");
     idx(b, 0x08, 0, shape);
     b->data[3] = 65;
     must_refuse(&w, b, NULL, NULL, LIMN_E_DATA,
-                "t.csv: 65 dimensions, but between 1 and 64 are expected; the file is damaged");
+                "t.csv: 65 dimensions, but 1 to 64 are expected; the file is damaged");
     idx(b, 0x08, 3, shape);
     must_refuse(&w, b, NULL, NULL, LIMN_E_DATA,
                 "t.csv: the rows have no features; save an array with columns");
@@ -384,7 +384,7 @@ static void test_what_is_missing_or_too_much_is_counted(void **state) {
     npy_floats(b, 4, 3);
     put(b, "x", 1);
     must_refuse(&w, b, NULL, NULL, LIMN_E_DATA,
-                "t.csv: there is more in the file behind its 4 rows; save one array a file");
+                "t.csv: the file continues after its 4 rows; save one array per file");
     npy(b, "<f4", true, "(4, 3)");
     for (int i = 0; i < 5; i++)
         put_float(b, 1, false);
@@ -394,7 +394,7 @@ static void test_what_is_missing_or_too_much_is_counted(void **state) {
     for (int i = 0; i < 8; i++)
         put_float(b, 1, false);
     must_refuse(&w, b, NULL, NULL, LIMN_E_DATA,
-                "t.csv: there is more in the file behind its 4 rows; save one array a file");
+                "t.csv: the file continues after its 4 rows; save one array per file");
     b->size = 20;
     must_refuse(&w, b, NULL, NULL, LIMN_E_DATA,
                 "t.csv: the file ends inside its header; copy or save it again");

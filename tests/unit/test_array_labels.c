@@ -58,20 +58,20 @@ static void test_bad_choices_of_columns_are_explained(void **state) {
         const char *sentence;
     } cases[] = {
         {"y", NULL, NULL, NULL, 0, LIMN_E_DATA,
-         "t.csv: no column is named 'y', for an array has no names; give the number of the label's "
-         "column, first or last"},
+         "t.csv: no column is named 'y', because an array has no names; give the number of the "
+         "label column, or first or last"},
         {"5", NULL, NULL, NULL, 0, LIMN_E_DATA,
-         "t.csv: the label should be column 5, but there are 4"},
+         "t.csv: the label should be column 5, but the file has 4 columns, counted from 1"},
         {NULL, "0", NULL, NULL, 0, LIMN_E_DATA,
-         "t.csv: the weight should be column 0, but there are 4"},
+         "t.csv: the weight should be column 0, but the file has 4 columns, counted from 1"},
         {"4", "last", NULL, NULL, 0, LIMN_E_DATA,
-         "t.csv: column 4 cannot be both the label and the weights; name another"},
+         "t.csv: column 4 cannot be both the label and the weights; choose another"},
         {NULL, NULL, "1", NULL, 0, LIMN_E_USAGE,
          "t.csv: an array holds numbers only; convert it to CSV to have categorical columns"},
         {"1", NULL, NULL, "l.npy", 0, LIMN_E_USAGE,
-         "t.csv: a label file is given, but so is the label's column; leave one of them out"},
+         "t.csv: a label file is given together with a label column; leave out one of them"},
         {NULL, NULL, NULL, "l.npy", 1, LIMN_E_USAGE,
-         "t.csv: a label file is given, but so is that there is none; leave one of them out"},
+         "t.csv: a label file is given together with --no-label; leave out one of them"},
     };
     bytes *b = malloc(sizeof *b);
     world w;
@@ -90,7 +90,7 @@ static void test_bad_choices_of_columns_are_explained(void **state) {
     npy_floats(b, 3, 1);
     options.label = "1";
     must_refuse(&w, b, &options, NULL, LIMN_E_DATA,
-                "t.csv: no column is left for features; save them beside the label");
+                "t.csv: no column is left for features; save them next to the label");
     npy(b, "<f4", false, "(2, 2)");
     for (int i = 0; i < 4; i++)
         put_float(b, (float)-i, false);
@@ -247,13 +247,13 @@ static void test_text_labels_become_utf8(void **state) {
         put_bits(b, i == 3 ? 0xd800 : 'x', 4, false);
     save(f.labels, b);
     must_not_open(&w, &f, NULL, LIMN_E_DATA,
-                  "%/x-labels.npy: row 2: the label holds what is no character of Unicode; correct "
+                  "%/x-labels.npy: row 2: the label holds an invalid Unicode character; correct "
                   "it");
     npy(b, "|S3", false, "(3,)");
     put(b, "abca\0cabc", 9);
     save(f.labels, b);
     must_not_open(&w, &f, NULL, LIMN_E_DATA,
-                  "%/x-labels.npy: row 2: the label holds a zero inside its text; correct it");
+                  "%/x-labels.npy: row 2: the label holds a zero byte; correct it");
     npy(b, "|S3", false, "(3,)");
     put(b, "abc\0\0\0abc", 9);
     save(f.labels, b);
@@ -345,18 +345,20 @@ static void test_label_files_that_do_not_fit_are_explained(void **state) {
     put(b, "ab", 2);
     save(f.labels, b);
     must_not_open(&w, &f, NULL, LIMN_E_DATA,
-                  "%/x-labels.npy: 2 labels, but %/x.npy has 3 rows; name the labels that belong "
-                  "to it with --label-file, or use --no-label");
+                  "%/x-labels.npy: 2 labels, but %/x.npy has 3 rows; name the right label file "
+                  "with --label-file, or use --no-label");
     npy(b, "|u1", false, "(3, 2)");
     save(f.labels, b);
-    must_not_open(&w, &f, NULL, LIMN_E_DATA,
-                  "%/x-labels.npy: this is no file of labels, for it has more than one number a "
-                  "row; save one dimension, or use --no-label");
+    must_not_open(
+        &w, &f, NULL, LIMN_E_DATA,
+        "%/x-labels.npy: this is not a label file: it has several numbers per row; save one label "
+        "per row, or use --no-label");
     npy(b, "|u1", false, "()");
     save(f.labels, b);
-    must_not_open(&w, &f, NULL, LIMN_E_DATA,
-                  "%/x-labels.npy: this is no file of labels, for it has no number a row; save one "
-                  "dimension, or use --no-label");
+    must_not_open(
+        &w, &f, NULL, LIMN_E_DATA,
+        "%/x-labels.npy: this is not a label file: it has no dimension; save one label per row, or "
+        "use --no-label");
     npy(b, "|u1", false, "(3,)");
     put(b, "ab", 2);
     save(f.labels, b);
@@ -365,8 +367,7 @@ static void test_label_files_that_do_not_fit_are_explained(void **state) {
     put(b, "cd", 2);
     save(f.labels, b);
     must_not_open(&w, &f, NULL, LIMN_E_DATA,
-                  "%/x-labels.npy: there is more in the file behind its 3 labels; save one array a "
-                  "file");
+                  "%/x-labels.npy: the file continues after its 3 labels; save one array per file");
     b->size = 0;
     put(b, "1\n2\n3\n", 6);
     save(f.labels, b);
@@ -431,7 +432,7 @@ static void test_with_a_model_the_columns_are_its_features(void **state) {
     options.no_label = 0;
     options.label = "1";
     must_refuse(&w, b, &options, match, LIMN_E_DATA,
-                "t.csv: 4 columns, but the model has 2 features, which with the label makes 3");
+                "t.csv: 4 columns, but the model has 2 features, so 3 are expected with the label");
     limn_data_free(model);
     world_close(&w);
     free(b);

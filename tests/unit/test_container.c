@@ -414,13 +414,13 @@ static void test_a_refused_key_value_sticks_until_the_end(void **state) {
     static const struct {
         void (*put)(lm_kv_out *kv);
         const char *words;
-    } cases[] = {{put_twice, "'first' is there already"},
+    } cases[] = {{put_twice, "'first' already exists"},
                  {put_nan, "'loss' is not a number"},
                  {put_infinity_in_list, "'loss' has a value that is not a finite"},
                  {put_blank_key, "'two words' is not a key"},
                  {put_empty_key, "'' is not a key"},
                  {put_long_key, "is not a key"},
-                 {put_too_many, "'last' is one key too many"}};
+                 {put_too_many, "'last' exceeds the limit on the number of keys"}};
     for (size_t i = 0; i < LM_COUNT(cases); i++) {
         assert_int_equal(end_after(w, cases[i].put), LIMN_E_USAGE);
         if (!strstr(limn_error(w->ctx), cases[i].words))

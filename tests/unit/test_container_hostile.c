@@ -13,7 +13,7 @@ static void test_a_file_cut_at_any_byte_is_refused(void **state) {
     char path[200];
     put_file(in(w, "m.limn", path), w->bytes, w->size);
     for (size_t size = w->size; size-- > 0;) {
-        assert_refused(w, w->bytes, size, size == 0 ? "empty" : "cut");
+        assert_refused(w, w->bytes, size, size == 0 ? "empty" : "truncated");
         lm_file *file = NULL;
         assert_int_equal(truncate(path, (off_t)size), 0);
         assert_int_equal(lm_file_open(w->ctx, path, &file), LIMN_E_MODEL);
@@ -48,11 +48,11 @@ static void test_appended_bytes_are_refused(void **state) {
 static void test_other_files_are_told_apart_from_damaged_models(void **state) {
     world *w = *state;
     assert_refused(w, (const unsigned char *)"svm_type c_svc\n", 15, "not a limn model");
-    assert_refused(w, (const unsigned char *)"l", 1, "cut");
+    assert_refused(w, (const unsigned char *)"l", 1, "truncated");
     assert_refused(w, (const unsigned char *)"x", 1, "not a limn model");
     /* line ends rewritten: \r\n to \n, and \n to \r\n */
-    assert_refused(w, (const unsigned char *)"limn\n\x1a\n....", 11, "as text");
-    assert_refused(w, (const unsigned char *)"limn\r\r\n\x1a\r\n..", 12, "as text");
+    assert_refused(w, (const unsigned char *)"limn\n\x1a\n....", 11, "text-mode transfer");
+    assert_refused(w, (const unsigned char *)"limn\r\r\n\x1a\r\n..", 12, "text-mode transfer");
 }
 
 /* ---- hostile tables: every hash is right ---- */
@@ -98,7 +98,7 @@ static void test_hostile_tables_are_refused(void **state) {
     memcpy(copy, w->bytes, w->size);
     memset(copy + HEADER + ENTRY, 'a', 24); /* a name without a final zero */
     reseal(copy, w->size);
-    assert_refused(w, copy, w->size, "section 2 has no valid name");
+    assert_refused(w, copy, w->size, "section 2 has an invalid name");
     memcpy(copy, w->bytes, w->size);
     put32(copy + HEADER + ENTRY + E_FLAGS, 0x80000000u);
     reseal(copy, w->size);
@@ -116,13 +116,13 @@ static void test_hostile_headers_are_refused(void **state) {
         put32(copy + H_COUNT, counts[i]);
         reseal(copy, w->size);
         bool too_many = counts[i] > (w->size - HEADER) / ENTRY;
-        assert_refused(w, copy, w->size, too_many ? "sections are more than" : "");
+        assert_refused(w, copy, w->size, too_many ? "sections do not fit in" : "");
     }
     for (size_t i = 0; i < LM_COUNT(sizes); i++) {
         memcpy(copy, w->bytes, w->size);
         put64(copy + H_SIZE, sizes[i]);
         reseal(copy, w->size);
-        assert_refused(w, copy, w->size, sizes[i] > w->size ? "cut" : "bytes follow the end");
+        assert_refused(w, copy, w->size, sizes[i] > w->size ? "truncated" : "bytes follow the end");
     }
     for (size_t i = H_RESERVED; i < 56; i++) {
         memcpy(copy, w->bytes, w->size);
@@ -148,7 +148,7 @@ static void test_more_sections_than_allowed_are_refused(void **state) {
         }
         reseal(bytes, size);
         if (count == MANY)
-            assert_refused(w, bytes, size, "sections are more than");
+            assert_refused(w, bytes, size, "sections do not fit in");
         else
             lm_file_close(open_bytes(w, bytes, size));
     }
@@ -350,13 +350,13 @@ static void test_hostile_keys_and_counts_are_refused(void **state) {
     raw_entry(&r, KV_INT, "a", 2, 2, "12345678", 8, 8);
     raw_entry(&r, KV_TEXT, "a", 2, 2, "b", 2, 2);
     assert_int_equal(open_raw(w, &r), LIMN_E_MODEL);
-    assert_non_null(strstr(limn_error(w->ctx), "entry 2 of section 'kv' has the key of another"));
+    assert_non_null(strstr(limn_error(w->ctx), "entry 2 of section 'kv' repeats a key"));
     raw_start(&r, 0);
     assert_int_equal(open_raw(w, &r), LIMN_OK);
     for (size_t size = 0; size < 8; size++) {
         r.size = size;
         assert_int_equal(open_raw(w, &r), LIMN_E_MODEL);
-        assert_non_null(strstr(limn_error(w->ctx), "section 'kv' is cut"));
+        assert_non_null(strstr(limn_error(w->ctx), "section 'kv' is truncated"));
     }
 }
 

@@ -24,7 +24,7 @@ static void test_names_that_a_format_cannot_hold(void **state) {
            "n.svm: the label 'a b' holds a blank, ':' or '#', which a LIBSVM label cannot; write "
            "CSV, NPY or ARFF");
     refuse(&w, data, "n.idx", NULL, LIMN_E_DATA,
-           "n.idx: the label 'a b' is not a whole number of 32 bits, as IDX labels are; write NPY, "
+           "n.idx: the label 'a b' is not a 32-bit whole number, as IDX labels must be; write NPY, "
            "CSV or ARFF");
     strcpy(data->schema.labels.names[0], "NA");
     refuse(&w, data, "n.csv", NULL, LIMN_E_DATA,
@@ -54,21 +54,21 @@ static void test_options_that_do_not_fit(void **state) {
     limn_data *data = must_read(&w, "1,2\n", NULL, NULL);
     limn_write_options options = as(LIMN_FORMAT_AUTO);
     refuse(&w, data, "o.xlsx", NULL, LIMN_E_USAGE,
-           "o.xlsx: the name does not tell which format to write; use .csv, .tsv, .libsvm, .npy, "
+           "o.xlsx: the format cannot be detected from the name; use .csv, .tsv, .libsvm, .npy, "
            ".idx or .arff, or name the format");
     options.format = (limn_format)17;
     refuse(&w, data, "o", &options, LIMN_E_USAGE, "there is no file format number 17");
     options = as(LIMN_FORMAT_LIBSVM);
     options.delimiter = ';';
     refuse(&w, data, "o", &options, LIMN_E_USAGE,
-           "o: only CSV has a separator to choose; leave it out for libsvm");
+           "o: only CSV takes a separator; leave it out for libsvm");
     options = as(LIMN_FORMAT_CSV);
     options.delimiter = '5';
     refuse(&w, data, "o", &options, LIMN_E_USAGE, "'5' cannot separate cells; use , ; or a tab");
     options.delimiter = 0;
     options.label_file = "labels";
     refuse(&w, data, "o", &options, LIMN_E_USAGE,
-           "o: a file of the format csv holds its labels itself; leave the label file out");
+           "o: the format csv stores labels with the rows; leave the label file out");
     options.label_file = "";
     refuse(&w, data, "o", &options, LIMN_E_USAGE, "the name of an output file is empty");
     lm_table_out *table = NULL;
@@ -76,8 +76,8 @@ static void test_options_that_do_not_fit(void **state) {
     options = as(LIMN_FORMAT_NPY);
     assert_int_equal(lm_table_open(w.ctx, "-", &options, &shape, &table), LIMN_E_USAGE);
     assert_string_equal(limn_error(w.ctx),
-                        "standard output: the format npy has its labels in a file of their own; "
-                        "name that file too, or leave the labels out");
+                        "standard output: the format npy stores labels in a separate file; name "
+                        "that file too, or leave out the labels");
     char path[PATH];
     options.label_file = in_folder("o", path);
     refuse(&w, data, "o", &options, LIMN_E_USAGE,
@@ -101,7 +101,7 @@ static void test_labels_of_an_earlier_run_are_warned_of(void **state) {
     data->label = NULL;
     assert_int_equal(write_set(&w, data, "e.npy", NULL), LIMN_OK);
     assert_int_equal(w.warnings, 1);
-    assert_non_null(strstr(w.warning, "e-labels.npy will be taken for the labels of"));
+    assert_non_null(strstr(w.warning, "e-labels.npy would be read as the labels of"));
     limn_data_free(data);
     forget("e.npy");
     forget("e-labels.npy");
@@ -164,7 +164,7 @@ static void test_rows_that_were_not_announced(void **state) {
         }
         char sentence[300];
         snprintf(sentence, sizeof sentence,
-                 "%s is not written, for the input changed while it was read; try again",
+                 "%s was not written, because the input changed while it was read; try again",
                  in_folder("w.csv", path));
         assert_string_equal(limn_error(w.ctx), sentence);
         assert_text("w.csv", "old");
@@ -215,7 +215,7 @@ static void test_both_files_or_none(void **state) {
     assert_int_equal(mkdir(in_folder("p.npy", path), 0700), 0);
     assert_int_equal(lm_table_commit(table), LIMN_E_IO);
     assert_non_null(strstr(limn_error(w.ctx), "p.npy: cannot rename the finished file to it: "));
-    assert_non_null(strstr(limn_error(w.ctx), "p-labels.npy are new already"));
+    assert_non_null(strstr(limn_error(w.ctx), "p-labels.npy have already been written"));
     assert_int_equal(rmdir(path), 0);
     forget("p-labels.npy");
     assert_int_equal(files_in_folder(), 0);

@@ -55,11 +55,12 @@ static void test_text_and_numbers_in_one_column_are_refused_in_either_order(void
     world w;
     world_open(&w);
     must_fail(&w, "x,y\n1.5,a\n2.5o,b\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 3, column 1 (x): '2.5o' is not a number, but the column holds numbers "
-              "since line 2; correct it, or name the column in --categorical");
-    must_fail(&w, "x,y\nred,a\n,a\n7,b\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 4, column 1 (x): '7' is a number, but the column holds text since line "
-              "2; correct it, or name the column in --categorical");
+              "t.csv: line 3, column 1 (x): '2.5o' is not a number, but the column has held "
+              "numbers since line 2; correct it, or name the column in --categorical");
+    must_fail(
+        &w, "x,y\nred,a\n,a\n7,b\n", NULL, NULL, LIMN_E_DATA,
+        "t.csv: line 4, column 1 (x): '7' is a number, but the column has held text since line "
+        "2; correct it, or name the column in --categorical");
     world_close(&w);
 }
 
@@ -86,8 +87,8 @@ static void test_chosen_columns_take_numbers_as_categories(void **state) {
     limn_data_free(data);
     options.categorical = "zip,y";
     must_fail(&w, text, &options, NULL, LIMN_E_DATA,
-              "t.csv: 'y' is no column of features, so it cannot be categorical; give a name of "
-              "the header or a number counted from 1");
+              "t.csv: 'y' is not a feature column, so it cannot be categorical; give a name from "
+              "the header or a column number counted from 1");
     options.categorical = "3";
     assert_int_equal(read_text(&w, text, &options, NULL, &data), LIMN_E_DATA);
     options.categorical = "zip";
@@ -126,10 +127,10 @@ static void test_categories_are_matched_by_name_and_column_in_any_order(void **s
     ASSERT_ROW(data, 0, 0, 1, 7);
     ASSERT_ROW(data, 1, 1, 0, 8);
     limn_data_free(data);
-    must_fail(&w, "x,color\n1,red\n2,pink\n", NULL, s, LIMN_E_DATA,
-              "t.csv: line 3, column 2 (color): the model has not seen the category 'pink' in "
-              "training; correct it, or use --unknown-category zero to take it as none of those it "
-              "knows");
+    must_fail(
+        &w, "x,color\n1,red\n2,pink\n", NULL, s, LIMN_E_DATA,
+        "t.csv: line 3, column 2 (color): the model did not see the category 'pink' in training; "
+        "correct it, or use --unknown-category zero to treat it as none of the known ones");
     limn_read_options zero = with_task(LIMN_CLASSIFY);
     zero.unknown = LIMN_UNKNOWN_ZERO;
     data = must_read(&w, "x,color\n1,red\n2,pink\n", &zero, s);
@@ -271,20 +272,20 @@ static void test_weights_are_a_column_of_their_own(void **state) {
     data = must_read(&w, "1,2,3,a\n4,5,6,b\n", &options, NULL);
     clash.label = "1";
     must_fail(&w, "1,2,3,a\n4,5,6,b\n", &clash, &data->schema, LIMN_E_DATA,
-              "t.csv: column 1 cannot be both the label and the weights; name another");
+              "t.csv: column 1 cannot be both the label and the weights; choose another");
     limn_data_free(data);
     options.weights = "2";
     options.label = "2";
     must_fail(&w, "1,2,a\n", &options, NULL, LIMN_E_DATA,
-              "t.csv: column 2 cannot be both the label and the weights; name another");
+              "t.csv: column 2 cannot be both the label and the weights; choose another");
     options.label = NULL;
     must_fail(&w, "1,-2,a\n", &options, NULL, LIMN_E_DATA,
               "t.csv: line 1, column 2: '-2' is not a weight: a finite number, 0 or more; correct "
               "it or remove the row");
     options.weights = "none";
     must_fail(&w, "1,-2,a\n", &options, NULL, LIMN_E_DATA,
-              "t.csv: no column is named 'none', for the file has no header; give the number of "
-              "the weight's column, first or last");
+              "t.csv: no column is named 'none', because the file has no header; give the number "
+              "of the weight column, or first or last");
     world_close(&w);
 }
 

@@ -274,7 +274,7 @@ static void test_bad_values_are_refused_with_their_row(void **state) {
     assert_int_equal(limn_data_from_values(w.ctx, LIMN_CLASSIFY, x, 3, 2, good, &data),
                      LIMN_E_DATA);
     assert_string_equal(limn_error(w.ctx),
-                        "3 rows of 2 features need more memory than the limit of 23 bytes");
+                        "a table of 3 x 2 values needs more memory than the limit of 23 bytes");
     world_close(&w);
 }
 

@@ -35,11 +35,11 @@ static void test_pairs_are_told_from_tables(void **state) {
     options.format = LIMN_FORMAT_AUTO;
     options.delimiter = '|'; /* only a table has one */
     must_fail(&w, "1 1:2\n", &options, NULL, LIMN_E_DATA,
-              "t.csv: there is one column only, the label; add features or check the separator");
+              "t.csv: the only column is the label; add features or check the separator");
     options.delimiter = 0;
     options.format = LIMN_FORMAT_CSV;
     must_fail(&w, "1 1:2\n", &options, NULL, LIMN_E_DATA,
-              "t.csv: there is one column only, the label; add features or check the separator");
+              "t.csv: the only column is the label; add features or check the separator");
     world_close(&w);
 }
 
@@ -141,9 +141,9 @@ static void test_bad_pairs_are_explained(void **state) {
     static const char *const cases[][2] = {
         {"1 0:2\n", "t.csv: line 1: index 0; indices start at 1"},
         {"1 1:1\n1 3:2 2:1\n",
-         "t.csv: line 2: index 2 comes behind 3; indices must ascend within a row"},
+         "t.csv: line 2: index 2 comes after 3; indices must ascend within a row"},
         {"1 1:1\n1 3:2 3:1\n",
-         "t.csv: line 2: index 3 comes behind 3; indices must ascend within a row"},
+         "t.csv: line 2: index 3 comes after 3; indices must ascend within a row"},
         {"3 qid:1 1:2\n", "t.csv: line 1: 'qid:1': ranking data is not supported; remove the qid"},
         {"1 1:1\n1 2:x\n", "t.csv: line 2: '2:x' is not index:value; correct it or remove the row"},
         {"1 1:1\n1 2:\n", "t.csv: line 2: '2:' is not index:value; correct it or remove the row"},
@@ -151,7 +151,7 @@ static void test_bad_pairs_are_explained(void **state) {
          "t.csv: line 2: '-2:1' is not index:value; correct it or remove the row"},
         {"1 1:1\n1 2\n", "t.csv: line 2: '2' is not index:value; correct it or remove the row"},
         {"1 1:1\n1 2:3:4\n",
-         "t.csv: line 2: '2:3:4' has text behind its value; separate pairs by blanks"},
+         "t.csv: line 2: '2:3:4' has text after its value; separate pairs by blanks"},
         {"1 1:1\n1 2:nan\n",
          "t.csv: line 2: '2:nan' is not index:value; correct it or remove the row"},
         {"1 1:1\n1 2:-inf\n", "t.csv: line 2: '2:-inf' is infinite or too large for a 32-bit "
@@ -247,8 +247,8 @@ static void test_streams_need_a_model(void **state) {
     limn_reader *reader = NULL;
     assert_int_equal(open_text(&w, "1 1:2\n", 0, NULL, &reader), LIMN_E_USAGE);
     assert_null(reader);
-    assert_string_equal(limn_error(w.ctx), "t.csv: how many features a LIBSVM file has is known at "
-                                           "its end only; read it as a whole");
+    assert_string_equal(limn_error(w.ctx), "t.csv: the number of features in a LIBSVM file is "
+                                           "known only at its end; read it as a whole");
     limn_data *model = must_read(&w, "1,2,u\n", NULL, NULL);
     for (size_t chunk = 0; chunk < 9; chunk++) {
         assert_int_equal(

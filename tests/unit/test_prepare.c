@@ -266,7 +266,9 @@ static void test_impossible_splits_are_refused(void **state) {
     size_t rows[3], count;
     assert_int_equal(lm_split_folds(w.ctx, label, 3, 1, 1, fold), LIMN_E_USAGE);
     assert_int_equal(lm_split_folds(w.ctx, label, 3, 4, 1, fold), LIMN_E_USAGE);
-    assert_string_equal(limn_error(w.ctx), "4 folds of 3 rows; between 2 and 3 are possible");
+    assert_string_equal(
+        limn_error(w.ctx),
+        "cannot split 3 rows into 4 folds; use at least 2 folds and at most one per row");
     static const double bad[] = {0, -0.5, 1.0001, NAN, INFINITY};
     for (size_t i = 0; i < LM_COUNT(bad); i++)
         assert_int_equal(lm_split_sample(w.ctx, label, 3, bad[i], 1, rows, &count), LIMN_E_USAGE);

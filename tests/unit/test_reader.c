@@ -83,19 +83,19 @@ static void test_quotes_hold_separators_newlines_and_doubled_quotes(void **state
     limn_data_free(data);
     /* lines are counted inside quotes too */
     must_fail(&w, "x,y\n1,\"two\nlines\"\n\n3,a\noops,b\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 6, column 1 (x): 'oops' is not a number, but the column holds numbers "
-              "since line 2; correct it, or name the column in --categorical");
+              "t.csv: line 6, column 1 (x): 'oops' is not a number, but the column has held "
+              "numbers since line 2; correct it, or name the column in --categorical");
     must_fail(&w, "x,\"a\nb\"\n1,c\noops,b\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 4, column 1 (x): 'oops' is not a number, but the column holds numbers "
-              "since line 3; correct it, or name the column in --categorical");
+              "t.csv: line 4, column 1 (x): 'oops' is not a number, but the column has held "
+              "numbers since line 3; correct it, or name the column in --categorical");
     must_fail(&w, "1,a\n2,\"b\n3,c\n", NULL, NULL, LIMN_E_DATA,
               "t.csv: line 2, column 2: a quote opens here and is never closed; close it");
-    must_fail(&w, "1,a\n2,\"b\"c\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 2, column 2: text stands behind a closing quote; double the quotes "
-              "inside a cell");
-    must_fail(&w, "1,a\n2,b,\"c\"d\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 2, column 3: text stands behind a closing quote; double the quotes "
-              "inside a cell");
+    must_fail(
+        &w, "1,a\n2,\"b\"c\n", NULL, NULL, LIMN_E_DATA,
+        "t.csv: line 2, column 2: text follows a closing quote; double the quotes inside a cell");
+    must_fail(
+        &w, "1,a\n2,b,\"c\"d\n", NULL, NULL, LIMN_E_DATA,
+        "t.csv: line 2, column 3: text follows a closing quote; double the quotes inside a cell");
     must_fail(&w, "\"x,y\n1,2\n", NULL, NULL, LIMN_E_DATA,
               "t.csv: line 1, column 1: a quote opens here and is never closed; close it");
     world_close(&w);
@@ -185,21 +185,22 @@ static void test_a_label_that_is_not_there_is_explained(void **state) {
         &w, "a,b,c,d,e,f,g,h,i,j,k,l\n1,2,3,4,5,6,7,8,9,10,11,12\n", &options, NULL, LIMN_E_DATA,
         "t.csv: no column is named 'kind'; the columns are a, b, c, d, e, f, g, h, i, j, ...");
     must_fail(&w, "1,2,3\n", &options, NULL, LIMN_E_DATA,
-              "t.csv: no column is named 'kind', for the file has no header; give the number of "
-              "the label's column, first or last");
+              "t.csv: no column is named 'kind', because the file has no header; give the number "
+              "of the label column, or first or last");
     options.label = "4";
     must_fail(&w, "1,2,3\n", &options, NULL, LIMN_E_DATA,
-              "t.csv: the label should be column 4, but there are 3");
+              "t.csv: the label should be column 4, but the file has 3 columns, counted from 1");
     options.label = "0";
     must_fail(&w, "1,2,3\n", &options, NULL, LIMN_E_DATA,
-              "t.csv: the label should be column 0, but there are 3");
+              "t.csv: the label should be column 0, but the file has 3 columns, counted from 1");
     options.label = "99999999999999999999999999";
     must_fail(&w, "1,2,3\n", &options, NULL, LIMN_E_DATA,
-              "t.csv: the label should be column 99999999999999999999, but there are 3");
+              "t.csv: the label should be column 99999999999999999999, but the file has 3 columns, "
+              "counted from 1");
     options.label = "a";
     options.no_label = 1;
     must_fail(&w, "1,2,3\n", &options, NULL, LIMN_E_USAGE,
-              "a label is named and refused at the same time");
+              "a label column is named, but the label is also switched off; choose one");
     world_close(&w);
 }
 
@@ -265,13 +266,13 @@ static void test_bad_cells_are_named_with_their_place(void **state) {
     (void)state;
     world w;
     world_open(&w);
+    must_fail(&w, "x,width,y\n1,2,a\n1,abc,b\n", NULL, NULL, LIMN_E_DATA,
+              "t.csv: line 3, column 2 (width): 'abc' is not a number, but the column has held "
+              "numbers since line 2; correct it, or name the column in --categorical");
     must_fail(
-        &w, "x,width,y\n1,2,a\n1,abc,b\n", NULL, NULL, LIMN_E_DATA,
-        "t.csv: line 3, column 2 (width): 'abc' is not a number, but the column holds numbers "
-        "since line 2; correct it, or name the column in --categorical");
-    must_fail(&w, "1,2,a\n1,0x10,b\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 2, column 2: '0x10' is not a number, but the column holds numbers since "
-              "line 1; correct it, or name the column in --categorical");
+        &w, "1,2,a\n1,0x10,b\n", NULL, NULL, LIMN_E_DATA,
+        "t.csv: line 2, column 2: '0x10' is not a number, but the column has held numbers since "
+        "line 1; correct it, or name the column in --categorical");
     must_fail(&w, "1,2,a\n1,1e39,b\n", NULL, NULL, LIMN_E_DATA,
               "t.csv: line 2, column 2: '1e39' is infinite or too large for a 32-bit float; the "
               "largest value is 3.4e38");
@@ -282,11 +283,12 @@ static void test_bad_cells_are_named_with_their_place(void **state) {
               "t.csv: line 2, column 3: the label is missing; fill it or remove the row");
     must_fail(&w, "y,x\na,1\n ? ,2\n", NULL, NULL, LIMN_E_DATA,
               "t.csv: line 3, column 1 (y): the label is missing; fill it or remove the row");
-    must_fail(&w, "1,2,a\n1,0123456789012345678901234567890123456789012345678901234567890x,b\n",
-              NULL, NULL, LIMN_E_DATA,
-              "t.csv: line 2, column 2: '0123456789012345678901234567890123456...' is not a "
-              "number, but the column holds numbers since line 1; correct it, or name the column "
-              "in --categorical");
+    must_fail(
+        &w, "1,2,a\n1,0123456789012345678901234567890123456789012345678901234567890x,b\n", NULL,
+        NULL, LIMN_E_DATA,
+        "t.csv: line 2, column 2: '0123456789012345678901234567890123456...' is not a "
+        "number, but the column has held numbers since line 1; correct it, or name the column "
+        "in --categorical");
     world_close(&w);
 }
 
@@ -354,7 +356,7 @@ static void test_files_without_rows_or_features_are_refused(void **state) {
         must_fail(&w, empty[i], &options, NULL, LIMN_E_DATA, "t.csv: no rows");
     }
     must_fail(&w, "1\n2\n", NULL, NULL, LIMN_E_DATA,
-              "t.csv: there is one column only, the label; add features or check the separator");
+              "t.csv: the only column is the label; add features or check the separator");
     limn_data *data;
     assert_int_equal(read_bytes(&w, "1,2\n3\0,4\n", 9, 0, NULL, NULL, &data), LIMN_E_DATA);
     assert_string_equal(limn_error(w.ctx), "t.csv: byte 6 is zero, so this is not text; convert "
@@ -486,7 +488,7 @@ static void test_columns_are_matched_by_place_without_a_header(void **state) {
               "t.csv: 1 column, but the model has 2 features: 2 columns without a label or 3 with "
               "one are expected");
     must_fail(&w, "7,8\n", &last, &model->schema, LIMN_E_DATA,
-              "t.csv: 2 columns, but the model has 2 features, which with the label makes 3");
+              "t.csv: 2 columns, but the model has 2 features, so 3 are expected with the label");
     last.label = NULL;
     last.no_label = 1;
     must_fail(&w, "7,8,9\n", &last, &model->schema, LIMN_E_DATA,

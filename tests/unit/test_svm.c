@@ -294,8 +294,8 @@ static void test_what_cannot_be_trained_is_said_in_a_sentence(void **state) {
     for (size_t i = 3; i < t.n; i++)
         t.y[i] = 1;
     check_refused(&t, "type=nu_svc nu=0.5", LIMN_E_DATA,
-                  "svm: nu=0.5 is too large for classes of so different sizes; use a smaller nu or "
-                  "type=c_svc");
+                  "svm: nu=0.5 is too large for classes of such different sizes; use a smaller nu "
+                  "or type=c_svc");
     check_refused(&t, "type=one_class", LIMN_E_USAGE,
                   "svm: type=one_class is for the task outlier, not classify");
     check_refused(&t, "type=nu_svr", LIMN_E_USAGE,

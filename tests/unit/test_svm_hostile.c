@@ -26,7 +26,7 @@ static const struct {
     {"degree 2", "degree 2.5",
      "m: line 3: degree is '2.5', but must be a whole number from 0 to 2147483647" AGAIN},
     {"polynomial\ndegree 2\ngamma 0.5", "rbf\ngamma -0.5",
-     "m: line 3: gamma is below 0, which an rbf kernel cannot have; train again"},
+     "m: line 3: gamma is below 0, which is not valid for an rbf kernel; train again"},
     {"gamma 0.5", "gamma nan", "m: line 4: gamma has 'nan', which is not a finite number" AGAIN},
     {"gamma 0.5", "gamma 1e999",
      "m: line 4: gamma has '1e999', which is not a finite number" AGAIN},
@@ -64,11 +64,12 @@ static const struct {
     {"nr_sv 2 0 2", "nr_sv 5 -3 2",
      "m: line 12: nr_sv is '-3', but must be a whole number from 0 to 2147483647" AGAIN},
     {"nr_sv 2", "gamma 0.5\nnr_sv 2",
-     "m: line 12: gamma comes twice, the first time in line 4; remove one"},
-    {"SV\n", "SV 1\n", "m: line 13: '1' stands behind SV; the vectors begin on the line behind it"},
+     "m: line 12: gamma appears twice, first in line 4; remove one"},
+    {"SV\n", "SV 1\n",
+     "m: line 13: '1' follows SV on the same line; the vectors begin on the next line"},
     {"\nSV\n", "\n",
-     "m: line 16: the file ends without a line SV; it is cut off or not a LIBSVM model"},
-    {"gamma 0.5\n", "", "m: line 12: missing in front of SV: gamma" AGAIN},
+     "m: line 16: the file ends without a line SV; it is truncated or not a LIBSVM model"},
+    {"gamma 0.5\n", "", "m: line 12: missing before SV: gamma" AGAIN},
 };
 
 static void test_wrong_keys_are_named_with_line_and_remedy(void **s) {
@@ -78,12 +79,11 @@ static void test_wrong_keys_are_named_with_line_and_remedy(void **s) {
     for (size_t i = 0; i < LM_COUNT(wrong_keys); i++)
         refused(&w, with(good[0], wrong_keys[i].from, wrong_keys[i].to), wrong_keys[i].sentence);
     refused(&w, "",
-            "m: line 1: the file ends without a line SV; it is cut off or not a LIBSVM model");
-    refused(
-        &w, "SV",
-        "m: line 1: missing in front of SV: svm_type, kernel_type, nr_class, total_sv, rho" AGAIN);
+            "m: line 1: the file ends without a line SV; it is truncated or not a LIBSVM model");
+    refused(&w, "SV",
+            "m: line 1: missing before SV: svm_type, kernel_type, nr_class, total_sv, rho" AGAIN);
     refused(&w, "svm_type nu_svc\nkernel_type rbf\nnr_class 2\nSV\n",
-            "m: line 4: missing in front of SV: gamma, total_sv, rho, label, nr_sv" AGAIN);
+            "m: line 4: missing before SV: gamma, total_sv, rho, label, nr_sv" AGAIN);
     refused(&w, with(good[4], "nr_class 2", "nr_class 3"),
             "m: line 5: nr_class is 3, but must be 2 for epsilon_svr" AGAIN);
     refused(&w, with(good[4], "rho -1.5", "rho -1.5 2"),
@@ -113,10 +113,10 @@ static void test_wrong_vectors_are_named_with_line_and_remedy(void **s) {
          "m: line 14: the coefficient '0.5x' is not a finite number" AGAIN},
         {"1:0.25 ", "0:0.25 ", "m: line 14: index 0, but indices start at 1" AGAIN},
         {"1:0.25 ", "-1:0.25 ", "m: line 14: '-1:0.25' is not index:value" AGAIN},
-        {"1:0.25 ", "4:0.25 ", "m: line 14: index 3 comes behind 4, but indices must ascend" AGAIN},
-        {"1:0.25 ", "3:0.25 ", "m: line 14: index 3 comes behind 3, but indices must ascend" AGAIN},
+        {"1:0.25 ", "4:0.25 ", "m: line 14: index 3 comes after 4, but indices must ascend" AGAIN},
+        {"1:0.25 ", "3:0.25 ", "m: line 14: index 3 comes after 3, but indices must ascend" AGAIN},
         {"1:0.25 ", "99999999999:0.25 ",
-         "m: line 14: index 3 comes behind 9999999999, but indices must ascend" AGAIN},
+         "m: line 14: index 3 comes after 9999999999, but indices must ascend" AGAIN},
         {"3:-7", "99999999999:-7", "m: line 14: an index is larger than 2147483647" AGAIN},
         {"1:0.25 ", "1: 0.25 ", "m: line 14: the value of '1:' is not a finite number" AGAIN},
         {"1:0.25 ", "1:Inf ", "m: line 14: the value of '1:Inf' is not a finite number" AGAIN},
@@ -126,9 +126,9 @@ static void test_wrong_vectors_are_named_with_line_and_remedy(void **s) {
          "m: line 17: '1:3.5e38' is too large for a 32-bit float, the largest is 3.4e38; scale the "
          "data and train again"},
         {"3.4e38 \n", "3.4e38\n1 1 1:1\n",
-         "m: line 18: more lines behind SV than total_sv, which is 4" AGAIN},
+         "m: line 18: there are more lines after SV than total_sv, which is 4" AGAIN},
         {"1e-07 1 1:3.4e38 \n", "",
-         "m: line 16: the file ends behind 3 of 4 support vectors; it is cut off: copy it again"},
+         "m: line 16: the file ends after 3 of 4 support vectors; it is truncated: copy it again"},
     };
     for (size_t i = 0; i < LM_COUNT(cases); i++)
         refused(&w, with(good[0], cases[i].from, cases[i].to), cases[i].sentence);
@@ -230,19 +230,20 @@ static void test_huge_counts_take_no_memory(void **s) {
     world_open(&w);
     w.ctx->mem.allocate = modest_allocate;
     refused(&w, with(good[0], "total_sv 4", "total_sv 2147483647"),
-            "m: line 7: 2147483647 support vectors of 3 classes do not fit in the 66 bytes behind "
-            "SV; the file is cut off: copy it again");
+            "m: line 7: total_sv is 2147483647 with 3 classes, which does not fit in the 66 bytes "
+            "after SV; the file is truncated: copy it again");
     refused(&w, with(good[0], "nr_class 3\ntotal_sv 4", "nr_class 2147483647\ntotal_sv 0"),
             "m: line 8: rho has 3 values instead of 2305843005992468481 (nr_class (nr_class - 1) / "
             "2)" AGAIN);
     refused(&w, with(good[0], "nr_class 3", "nr_class 2147483647"),
-            "m: line 7: 4 support vectors of 2147483647 classes do not fit in the 66 bytes behind "
-            "SV; the file is cut off: copy it again");
+            "m: line 7: total_sv is 4 with 2147483647 classes, which does not fit in the 66 bytes "
+            "after SV; the file is truncated: copy it again");
     w.ctx->memory_limit = 64 << 20;
-    refused(&w, with(good[0], "4:1.5", "2147483647:1.5"),
-            "m: line 15: 4 support vectors of 2147483647 features (the largest index) need 34360 "
-            "MB of memory, but the limit is 67 MB; renumber the features without gaps or use "
-            "fewer");
+    refused(
+        &w, with(good[0], "4:1.5", "2147483647:1.5"),
+        "m: line 15: a matrix of 4 support vectors x 2147483647 features (the largest index) needs "
+        "34360 MB of memory, but the limit is 67 MB; renumber the features without gaps or use "
+        "fewer");
     w.ctx->memory_limit = 16 * sizeof(float) + 8 * sizeof(double);
     lm_svm svm;
     int32_t *labels;

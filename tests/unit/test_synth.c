@@ -550,7 +550,7 @@ static void test_values_out_of_range_and_unknown_keys_are_refused(void **state) 
         refuse(info->name, "nonsense=1", "has no parameter 'nonsense'");
         refuse(info->name, "noise", "write key=value");
     }
-    refuse("nothing", "", "there is no generator 'nothing'; there are linear, wave");
+    refuse("nothing", "", "there is no generator 'nothing'; choose from linear, wave");
 }
 
 int main(void) {

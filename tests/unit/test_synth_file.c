@@ -92,7 +92,7 @@ static void test_no_name_and_no_rows_are_refused(void **state) {
     assert_int_equal(limn_synth(ctx, &options, f.file, NULL), LIMN_E_USAGE);
     options = (limn_synth_options){.size = sizeof options, .name = "linear", .rows = 0};
     assert_int_equal(limn_synth(ctx, &options, f.file, NULL), LIMN_E_USAGE);
-    assert_string_equal(limn_error(ctx), "linear: 0 rows are asked for; make at least 1");
+    assert_string_equal(limn_error(ctx), "linear: cannot make 0 rows; ask for at least 1");
     limn_context_free(ctx);
     folder_close(&f, false);
 }

@@ -1,25 +1,25 @@
 /* arff.c: the attribute-relation format of Weka: a header that names the attributes and their
- * types, then a row a line.
+ * types, then one row per line.
  *
- *   % a comment; such lines and blank ones may stand anywhere
+ *   % a comment; these and blank lines may appear anywhere
  *   @relation weather
  *   @attribute 'wind speed' numeric          (real, integer)
  *   @attribute outlook {sunny, 'very wet'}   nominal: the values that may occur
  *   @attribute remark string
- *   @attribute day date "yyyy-MM-dd"         only where it is no feature
+ *   @attribute day date "yyyy-MM-dd"         only for a column that is not a feature
  *   @data
  *   5.1, sunny, ?, '2020-01-31'              cells separated by commas or tabs; ? is missing
  *   {0 5.1, 2 'fine'}                        sparse: attributes counted from 0, ascending; others
  *                                            are 0, or the first value of a nominal attribute
  *   5.1, sunny, ?, '2020-01-31', {0.5}       the weight of a row
  *
- * Keywords may be written in any case. Quotes are ' or ", and \ takes the next byte literally, but
- * for \t, \n and \r. Nothing spans lines, so a row is parsed when its newline is there; behind the
- * window stands one that belongs to nobody, and inside a line nothing checks bounds.
+ * Keywords may be written in any case. Quotes are ' or ", and \ takes the next byte literally,
+ * except for \t, \n and \r. Nothing spans lines, so a row is parsed when its newline has arrived.
+ * The window ends with an extra newline, so nothing inside a line needs a bounds check.
  *
- * Departures from Weka: blanks alone do not separate (a value may hold some), an empty cell is a
- * missing one, in a row a comment must stand behind a blank, and whether rows have weights is told
- * by the first one (Weka leaves out a weight of 1). */
+ * Departures from Weka: blanks alone do not separate cells (a value may contain them), an empty
+ * cell is missing, a comment in a row must follow a blank, and the first row decides whether rows
+ * have weights (Weka leaves out a weight of 1). */
 #include "data/read/arff.h"
 
 #include "data/number.h"
@@ -45,10 +45,10 @@ static float *row_of(const row_run *run) {
 static limn_status undeclared(row_run *run, size_t c, const arff_cell *at) {
     char shown[48];
     lm_place place = place_of(run, c);
-    return lm_reader_fail(run->r, &place,
-                          "'%s' is not among the values that the header declares; correct it or "
-                          "declare it",
-                          lm_quote(at->text, at->length, shown));
+    return lm_reader_fail(
+        run->r, &place,
+        "'%s' is not one of the values that the header declares; correct it or declare it",
+        lm_quote(at->text, at->length, shown));
 }
 
 static limn_status no_number(row_run *run, size_t c, const arff_cell *at) {
@@ -66,7 +66,7 @@ static bool is_text(const arff_cell *at) {
            lm_cell_classify(at->text, at->length, &value) == LM_CELL_TEXT;
 }
 
-/* What stands for a missing cell in other formats may be a value here: 'NA', or a quoted '?'. */
+/* What means a missing cell in other formats may be a value here: 'NA', or a quoted '?'. */
 static bool is_odd_value(const arff_cell *at) {
     bool question = at->length == 1 && *at->text == '?';
     return at->length && (at->quoted || !question) && lm_cell_missing(at->text, at->length);
@@ -161,12 +161,12 @@ static limn_status store_weight(row_run *run, const char *text, size_t length) {
                               "remove one of the two",
                               shown);
     return lm_reader_fail(r, &place,
-                          "the row has a weight {%s}, but the first row has none; put the weight "
-                          "of the first row behind it too, such as {1}",
+                          "the row has a weight {%s}, but the first row has none; give the first "
+                          "row a weight too, such as {1}",
                           shown);
 }
 
-/* p is behind the last cell's comma and blanks. Weka leaves out weights that are 1. */
+/* p is after the last cell's comma and blanks. Weka leaves out weights that are 1. */
 static limn_status row_weight(row_run *run, const char *p) {
     arff_cell at;
     lm_place place = arff_here(run->r);
@@ -183,8 +183,8 @@ static limn_status row_weight(row_run *run, const char *p) {
 
 /* ---- dense rows ---- */
 
-/* Steps from the end of a cell to the next one; *more is false when there is none. NULL when text
- * stands there. */
+/* Steps from the end of a cell to the next one; *more is false when there is none. NULL when other
+ * text follows the cell. */
 static const char *next_cell(const char *p, bool *more) {
     bool tab = false;
     for (; arff_blank(*p); p++)
@@ -207,7 +207,7 @@ static const char *plain_end(const char *p) {
     return p;
 }
 
-/* The cell at p, which is no blank; *next as next_cell gives it. */
+/* The cell at p, which is not a blank; *next as next_cell gives it. */
 static arff_result dense_cell(arff_state *arff, const char *p, arff_cell *at, const char **next,
                               bool *more) {
     arff_result result = ARFF_DONE;
@@ -223,7 +223,8 @@ static arff_result dense_cell(arff_state *arff, const char *p, arff_cell *at, co
     return *next ? ARFF_DONE : ARFF_TAIL;
 }
 
-/* Cells of the row at p, without its weight; *weight is where that opens, or NULL. */
+/* Counts the cells of the row at p, without its weight; *weight is where the weight begins, or
+ * NULL. */
 static arff_result count_cells(arff_state *arff, const char *p, size_t *count,
                                const char **weight) {
     bool more = true;
@@ -250,7 +251,7 @@ static limn_status ragged(row_run *run, size_t count) {
                           count, count == 1 ? "" : "s", wanted, wanted == 1 ? "" : "s");
 }
 
-/* The cell at p by all the rules. */
+/* Reads the cell at p by the full rules. */
 static limn_status any_cell(row_run *run, size_t c, const char *p, const char **next, bool *more) {
     arff_cell at;
     lm_place place = place_of(run, c);
@@ -310,28 +311,28 @@ static limn_status pair_index(row_run *run, const char **p, size_t least, size_t
     for (; *q >= '0' && *q <= '9'; q++)
         value = value < count ? value * 10 + (size_t)(*q - '0') : count;
     if (q != start && value < count && arff_blank(*q) && !strchr(",}\n", *arff_skip(q)) &&
-        value >= least) { /* the usual case needs no sentence */
+        value >= least) { /* the usual case */
         *index = value;
         *p = arff_skip(q);
         return LIMN_OK;
     }
     lm_quote(start, strcspn(start, ",}\n"), shown);
     if (q == start || !arff_blank(*q) || strchr(",}\n", *arff_skip(q)))
-        return lm_reader_fail(run->r, &place,
-                              "'%s' is no attribute's number with a value; a sparse row is written "
-                              "as in {0 1.5, 3 red}",
-                              shown);
+        return lm_reader_fail(
+            run->r, &place,
+            "'%s' is not an attribute number and a value; write a sparse row as in {0 1.5, 3 red}",
+            shown);
     if (value >= count)
-        return lm_reader_fail(run->r, &place,
-                              "'%s' is for an attribute that there is not: the header declares "
-                              "%zu, counted from 0",
-                              shown, count);
+        return lm_reader_fail(
+            run->r, &place,
+            "'%s' names an attribute that does not exist: the header declares %zu, counted from 0",
+            shown, count);
     return lm_reader_fail(run->r, &place,
-                          "attribute %zu comes behind %zu; they must ascend within a row", value,
-                          least - 1);
+                          "attribute %zu comes after %zu; attributes must ascend within a row",
+                          value, least - 1);
 }
 
-/* What attributes that do not appear hold. */
+/* The values of attributes that do not appear. */
 static limn_status default_cells(row_run *run, size_t from, size_t to) {
     const arff_state *arff = run->arff;
     float *row = row_of(run);
@@ -356,7 +357,7 @@ static limn_status default_cells(row_run *run, size_t from, size_t to) {
     return LIMN_OK;
 }
 
-/* The value at *p, which moves to what stands behind it. */
+/* The value at *p, which moves past it. */
 static limn_status pair_value(row_run *run, size_t c, const char **p) {
     arff_cell at;
     lm_place place = place_of(run, c);
@@ -389,15 +390,15 @@ static limn_status sparse_row(row_run *run, const char *p) {
         next = index + 1;
     }
     if (*p == '\n')
-        return lm_reader_fail(run->r, &place,
-                              "a sparse row opens with { and is not closed in its line; close it "
-                              "with }");
+        return lm_reader_fail(
+            run->r, &place,
+            "a sparse row begins with { but is not closed on this line; close it with }");
     status = default_cells(run, next, run->arff->columns.count);
     p = arff_skip(p + 1);
     bool comma = *p == ',';
     p = comma ? arff_skip(p + 1) : p;
     if (status == LIMN_OK && !(comma && *p == '{') && !(!comma && arff_ends(*p)))
-        return lm_reader_fail(run->r, &place, "text stands behind the closing }; remove it");
+        return lm_reader_fail(run->r, &place, "text follows the closing }; remove it");
     return status == LIMN_OK ? row_weight(run, p) : status;
 }
 
@@ -463,10 +464,10 @@ static limn_status declare_column(limn_reader *r, size_t c) {
     else if (*kind == LM_COLUMN_OPEN)
         *kind = LM_COLUMN_NUMBER;
     if (*kind == LM_COLUMN_CHOSEN && !r->whole)
-        return lm_fail(r->ctx, LIMN_E_USAGE,
-                       "%s: which features the categories of an ARFF file become is known at its "
-                       "end only; read it as a whole",
-                       lm_reader_name(r));
+        return lm_fail(
+            r->ctx, LIMN_E_USAGE,
+            "%s: the categories of an ARFF file are known only at its end; read it as a whole",
+            lm_reader_name(r));
     if (a->count > MOST_VALUES)
         return lm_reader_fail(r, &place,
                               "%zu values are too many for a nominal attribute; remove the "
@@ -475,7 +476,7 @@ static limn_status declare_column(limn_reader *r, size_t c) {
     return declare_values(r, a, &r->schema.column[role].categories);
 }
 
-/* While the file decides: what the header says of the columns. */
+/* Without match: what the header says about the columns. */
 static limn_status declare_columns(limn_reader *r) {
     arff_state *arff = arff_of(r);
     limn_status status = lm_reader_open_columns(r);
@@ -488,7 +489,7 @@ static limn_status declare_columns(limn_reader *r) {
     return status;
 }
 
-/* Which cells need no more than a number's parsing. */
+/* Finds the cells that only need a number parsed. */
 static limn_status find_direct(limn_reader *r) {
     arff_state *arff = arff_of(r);
     const lm_schema *s = &r->schema;
@@ -505,7 +506,7 @@ static limn_status find_direct(limn_reader *r) {
     return LIMN_OK;
 }
 
-/* Where the weight of the row at p opens, or NULL. */
+/* Where the weight of the row at p begins, or NULL. */
 static const char *weight_of(arff_state *arff, const char *p) {
     size_t count;
     const char *weight = NULL;
@@ -524,7 +525,7 @@ static const char *weight_of(arff_state *arff, const char *p) {
     return *p == '{' ? p : NULL;
 }
 
-/* The first row tells whether rows have weights. Its errors are told when it is read. */
+/* The first row decides whether rows have weights. Its errors are reported when it is read. */
 static limn_status find_weights(limn_reader *r) {
     arff_state *arff = arff_of(r);
     const char *line;
@@ -578,7 +579,7 @@ static void arff_close(limn_reader *r) {
 
 /* ---- detection ---- */
 
-/* Whether the line starts with word; whole: nothing of it is still to come. */
+/* Whether the line starts with word; whole: the line is complete. */
 static lm_guess guess_word(const char *p, size_t length, bool whole, const char *word) {
     size_t size = strlen(word), known = length < size ? length : size;
     for (size_t i = 0; i < known; i++)

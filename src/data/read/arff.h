@@ -19,8 +19,8 @@ typedef struct arff_state {
     lm_cells names, values;
     lm_buffer attributes; /* arff_attribute each, names.count of them */
     lm_columns columns;
-    uint32_t *direct;   /* the float of a row that an attribute's number is, or ARFF_SLOW */
-    lm_labels declared; /* the values of a nominal label, while the file decides */
+    uint32_t *direct;   /* the float of a row that an attribute's number goes to, or ARFF_SLOW */
+    lm_labels declared; /* the values of a nominal label, without match */
     lm_buffer scratch;  /* a quoted text without its backslashes */
     bool row_weights;   /* rows have weights, and they are wanted */
 } arff_state;
@@ -59,37 +59,38 @@ static inline char arff_lower(char c) {
 }
 
 typedef struct arff_cell {
-    const char *text; /* a byte that cannot be part of a number stands behind it */
+    const char *text; /* followed by a byte that cannot be part of a number */
     size_t length;
     bool quoted;
-    const char *stop; /* behind the text and its closing quote */
+    const char *stop; /* after the text and its closing quote */
 } arff_cell;
 
 typedef enum arff_result { ARFF_DONE, ARFF_UNCLOSED, ARFF_TAIL, ARFF_MEMORY } arff_result;
 
 /* p is at the opening quote. */
 arff_result lm_arff_quoted(lm_buffer *scratch, const char *p, arff_cell *at);
-/* The text from p to end, without the blanks behind it. */
+/* The text from p to end, without trailing blanks. */
 void lm_arff_plain(const char *p, const char *end, arff_cell *at);
 /* A text in braces, quoted or not: stop is at the comma, the closing brace or the newline. */
 arff_result lm_arff_braced(lm_buffer *scratch, const char *p, arff_cell *at);
-/* The sentence about a text that is not ARFF_DONE. */
+/* The error message for a text that is not ARFF_DONE. */
 limn_status lm_arff_fail(limn_reader *r, const lm_place *place, arff_result result);
 
 /* ---- lines ---- */
 
-/* The line at text.begin, for sentences. */
+/* The line at text.begin, for messages. */
 static inline lm_place arff_here(const limn_reader *r) {
     return (lm_place){r->text.line, 0, NULL};
 }
 
 bool lm_arff_complete(limn_reader *r);
-/* newline: of the line at text.begin; NULL: it is the last one and has none. */
+/* Steps to the next line. newline: that of the line at text.begin; NULL: it is the last line and
+ * has none. */
 void lm_arff_step(limn_reader *r, const char *newline);
 /* Puts text.begin at a line that is neither blank nor a comment, and waits until it is whole.
  * *line is where its text begins, NULL at the end of the file. */
 limn_status lm_arff_line(limn_reader *r, const char **line);
-/* Reads up to the line behind @data: names, values and attributes of the state. */
+/* Reads up to the line after @data: names, values and attributes of the state. */
 limn_status lm_arff_header(limn_reader *r);
 
 #endif

@@ -84,10 +84,10 @@ arff_result lm_arff_braced(lm_buffer *scratch, const char *p, arff_cell *at) {
 limn_status lm_arff_fail(limn_reader *r, const lm_place *place, arff_result result) {
     if (result == ARFF_UNCLOSED)
         return lm_reader_fail(r, place,
-                              "a quote opens here and is not closed in its line; close it");
+                              "a quote opens here and is not closed on this line; close it");
     if (result == ARFF_TAIL)
         return lm_reader_fail(r, place,
-                              "text stands behind a closing quote; write \\' or \\\" for a quote "
+                              "text follows a closing quote; write \\' or \\\" for a quote "
                               "inside a quoted text");
     return lm_fail_memory(r->ctx);
 }
@@ -134,8 +134,8 @@ static limn_status bad_line(limn_reader *r, const char *line) {
     arff_cell at;
     lm_arff_plain(line, line + strcspn(line, "\n"), &at);
     return lm_reader_fail(r, &place,
-                          "'%s' is no line of an ARFF header; @relation, @attribute or @data is "
-                          "expected, such as @attribute width numeric",
+                          "'%s' is not a line of an ARFF header; expected @relation, @attribute or "
+                          "@data, such as @attribute width numeric",
                           lm_quote(at.text, at.length, shown));
 }
 
@@ -145,12 +145,12 @@ static limn_status bad_tail(limn_reader *r, const char *tail) {
     arff_cell at;
     lm_arff_plain(tail, tail + strcspn(tail, "\n"), &at);
     return lm_reader_fail(r, &place,
-                          "'%s' stands behind the end of the line; remove it, or put %% in front "
-                          "of it to make it a comment",
+                          "'%s' is extra text at the end of the line; remove it, or put %% before "
+                          "it to make it a comment",
                           lm_quote(at.text, at.length, shown));
 }
 
-/* The name of an attribute; *p moves behind it. */
+/* The name of an attribute; *p moves past it. */
 static limn_status attribute_name(limn_reader *r, const char **p) {
     arff_state *arff = arff_of(r);
     lm_place place = arff_here(r);
@@ -171,7 +171,7 @@ static limn_status attribute_name(limn_reader *r, const char **p) {
     return lm_cells_add(&arff->names, at.text, at.length) ? LIMN_OK : lm_fail_memory(r->ctx);
 }
 
-/* {value, value, ...}; *p is at the brace and moves behind the other one. */
+/* {value, value, ...}; *p is at the opening brace and moves past the closing one. */
 static limn_status nominal_values(limn_reader *r, const char **p, arff_attribute *a) {
     arff_state *arff = arff_of(r);
     lm_place place = arff_here(r);
@@ -188,7 +188,7 @@ static limn_status nominal_values(limn_reader *r, const char **p, arff_attribute
         }
         if (*q == '\n')
             return lm_reader_fail(r, &place,
-                                  "a list of values opens with { and is not closed in its line; "
+                                  "a list of values begins with { but is not closed on this line; "
                                   "write it as in @attribute color {red, green}");
         if (*q == '}') {
             *p = q + 1;
@@ -198,12 +198,12 @@ static limn_status nominal_values(limn_reader *r, const char **p, arff_attribute
     a->count = arff->values.count - a->first;
     if (!a->count)
         return lm_reader_fail(r, &place,
-                              "there is no value between { and }; list them as in @attribute color "
-                              "{red, green}");
+                              "there is no value between { and }; list the values as in @attribute "
+                              "color {red, green}");
     return LIMN_OK;
 }
 
-/* What may stand behind the word date. */
+/* What may follow the word date. */
 static limn_status skip_date_format(limn_reader *r, const char **p) {
     arff_cell at;
     lm_place place = arff_here(r);
@@ -232,10 +232,11 @@ static limn_status bad_type(limn_reader *r, const char *p, size_t length) {
                               "attribute '%s' is relational, a table in each cell, which is not "
                               "supported; make its columns attributes of their own",
                               name);
-    return lm_reader_fail(r, &place,
-                          "'%s' is no type for attribute '%s'; use numeric, real, integer, string, "
-                          "date or a list of values as in @attribute color {red, green}",
-                          lm_quote(p, length, shown), name);
+    return lm_reader_fail(
+        r, &place,
+        "'%s' is not a type for attribute '%s'; use numeric, real, integer, string, "
+        "date or a list of values as in @attribute color {red, green}",
+        lm_quote(p, length, shown), name);
 }
 
 static limn_status attribute_kind(limn_reader *r, const char **p, arff_attribute *a) {
@@ -279,7 +280,7 @@ static limn_status data_line(limn_reader *r, const char *rest) {
         return bad_tail(r, rest);
     if (!arff_of(r)->names.count)
         return lm_reader_fail(r, &place,
-                              "no @attribute stands in front of @data; declare each column as in "
+                              "there is no @attribute before @data; declare each column as in "
                               "@attribute width numeric");
     return LIMN_OK;
 }
@@ -293,7 +294,7 @@ limn_status lm_arff_header(limn_reader *r) {
             return status;
         if (!line)
             return lm_fail(r->ctx, LIMN_E_DATA,
-                           "%s: the file ends inside its header; put @data in front of the rows",
+                           "%s: the file ends inside its header; put @data before the rows",
                            lm_reader_name(r));
         size_t length = word_length(line);
         const char *rest = arff_skip(line + length);

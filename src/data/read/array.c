@@ -1,13 +1,13 @@
-/* array.c: rows out of an array of numbers, whatever its header looks like.
+/* array.c: rows of an array of numbers, for all formats that hold one.
  *
- * Rows in C order are converted straight out of the text window, as many at a time as are there:
- * one loop over the elements, one over the floats that looks for what is not finite. Only then each
- * value of a row is looked at by itself.
+ * Rows in C order are converted straight out of the text window, as many at a time as have arrived:
+ * one loop over the elements, then one that checks whether all floats are finite. Only if some are
+ * not is each value of a row looked at.
  *
  * In Fortran order a row is spread over the whole file, so all of it is read at opening, and rows
- * are made in tiles: some rows of raw elements in C order, which then go the same way.
+ * are made in tiles: some rows of raw elements in C order, which are then converted the same way.
  *
- * Labels stand in a column of the array, or in a file of their own that is read along with it. */
+ * Labels are in a column of the array, or in a separate file that is read along with it. */
 #include "data/read/array.h"
 
 #include "data/read/columns.h"
@@ -23,7 +23,7 @@ enum {
     TILE_ROWS = 16,          /* at least, so that a cache line of a column is used more than once */
     WIDE_ROW_BYTES = 3 << 16 /* a longer row makes the text window grow */
 };
-static const double WIDE_ROW_SHARE = 8.0 / 3; /* of its length, to that at most */
+static const double WIDE_ROW_SHARE = 8.0 / 3; /* to this multiple of its length at most */
 
 /* Columns of the array that become features side by side. */
 typedef struct run {
@@ -61,15 +61,14 @@ static limn_status text_label(limn_reader *r, state *s, const unsigned char *p) 
         return lm_fail_memory(r->ctx);
     return lm_fail(r->ctx, LIMN_E_DATA, "%s: row %zu: the label holds %s; correct it",
                    lm_source_name(s->label_text.source), s->next + 1,
-                   result == LM_STRING_ZERO ? "a zero inside its text"
-                                            : "what is no character of Unicode");
+                   result == LM_STRING_ZERO ? "a zero byte" : "an invalid Unicode character");
 }
 
 static limn_status fill_text(const lm_array_file *file) {
     return file->reader ? lm_reader_fill(file->reader) : lm_text_fill(file->ctx, file->text);
 }
 
-/* The label of row s->next stands at the start of the window of the label file afterwards. */
+/* Afterwards the label of row s->next is at the start of the label file's window. */
 static limn_status await_label(limn_reader *r, state *s) {
     lm_text *t = &s->label_text;
     while (t->end - t->begin < s->labels.size) {
@@ -120,7 +119,7 @@ static bool all_finite(const float *x, size_t count) {
     return !special;
 }
 
-/* Of a feature in C order: how many columns stand in front of it in Fortran order. */
+/* The column number in Fortran order of a feature in C order. */
 static size_t fortran_column(const lm_array *array, size_t feature) {
     size_t column = 0;
     for (size_t k = array->dims - 1; k > 0; k--) {
@@ -134,7 +133,7 @@ static size_t fortran_column(const lm_array *array, size_t feature) {
     for (size_t i = 0; i < s->tile_rows; i++) \
     memcpy(to + i * s->row_bytes, from + i * (size_t)(bytes), (bytes))
 
-/* The rows from s->next on, as they would stand in C order. */
+/* The rows from s->next on, rearranged to C order. */
 static void fill_tile(state *s) {
     size_t left = s->rows - s->next, size = s->array.size;
     s->tile_first = s->next;
@@ -159,7 +158,7 @@ static void fill_tile(state *s) {
     }
 }
 
-/* How many rows stand at *bytes. */
+/* How many rows are at *bytes. */
 static size_t rows_at_hand(state *s, const lm_text *t, const unsigned char **bytes) {
     if (s->array.fortran) {
         if (s->next == s->tile_first + s->tile_rows)
@@ -200,7 +199,7 @@ static limn_status look_closer(limn_reader *r, state *s, const unsigned char *ro
     return status;
 }
 
-/* Label, weight and the end of row sink->n, whose features are there. */
+/* Stores label and weight and ends row sink->n, whose features are already stored. */
 static limn_status finish_row(limn_reader *r, state *s, const unsigned char *row, lm_sink *sink) {
     limn_status status = LIMN_OK;
     if (r->has_label)
@@ -244,20 +243,20 @@ static limn_status put_rows(limn_reader *r, state *s, const unsigned char *p, si
     return status;
 }
 
-/* Behind the last row nothing may stand, in neither file. */
+/* Nothing may follow the last row, in either file. */
 static limn_status check_end(limn_reader *r, state *s) {
     lm_text *labels = &s->label_text;
     if (r->text.begin < r->text.end)
         return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: there is more in the file behind its %zu rows; save one array a file",
-                       lm_reader_name(r), s->rows);
+                       "%s: the file continues after its %zu row%s; save one array per file",
+                       lm_reader_name(r), s->rows, s->rows == 1 ? "" : "s");
     limn_status status = LIMN_OK;
     while (labels->source && status == LIMN_OK && labels->begin == labels->end && !labels->eof)
         status = lm_text_fill(r->ctx, labels);
     if (status == LIMN_OK && labels->begin < labels->end)
         return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: there is more in the file behind its %zu labels; save one array a file",
-                       lm_source_name(labels->source), s->rows);
+                       "%s: the file continues after its %zu label%s; save one array per file",
+                       lm_source_name(labels->source), s->rows, s->rows == 1 ? "" : "s");
     return status;
 }
 
@@ -295,7 +294,7 @@ bool lm_array_complete(limn_reader *r) {
 
 /* ---- sizes ---- */
 
-/* In doubles, for no product of sizes is too large for them. */
+/* In doubles, because no product of sizes overflows them. */
 static double held_bytes(const limn_reader *r, const state *s) {
     double row = (double)s->row_bytes, need = (double)r->schema.features * sizeof(float);
     if (s->array.fortran)
@@ -341,7 +340,7 @@ static lm_table table_of(const limn_reader *r, size_t width) {
     return (lm_table){.file = lm_reader_name(r), .count = width, .array = true};
 }
 
-/* The columns that are no features when the file decides. */
+/* The columns that are not features, without match. */
 static limn_status choose_columns(limn_reader *r, size_t width, size_t *label, size_t *weight) {
     const limn_read_options *o = &r->options;
     lm_schema *schema = &r->schema;
@@ -366,7 +365,7 @@ static limn_status choose_columns(limn_reader *r, size_t width, size_t *label, s
     schema->weight_column = *weight;
     if (!schema->features)
         return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: no column is left for features; save them beside the label",
+                       "%s: no column is left for features; save them next to the label",
                        lm_reader_name(r));
     r->has_weight = *weight != LM_NO_COLUMN;
     return LIMN_OK;
@@ -387,8 +386,8 @@ static limn_status resolve(limn_reader *r, state *s) {
     const limn_read_options *o = &r->options;
     if (o->label_file && (o->label || o->no_label))
         return lm_fail(r->ctx, LIMN_E_USAGE,
-                       "%s: a label file is given, but so is %s; leave one of them out",
-                       lm_reader_name(r), o->label ? "the label's column" : "that there is none");
+                       "%s: a label file is given together with %s; leave out one of them",
+                       lm_reader_name(r), o->label ? "a label column" : "--no-label");
     lm_table table = table_of(r, s->width);
     limn_status status = r->match ? lm_columns_match(r->ctx, &table, r->match, o, &label, &weight)
                                   : choose_columns(r, s->width, &label, &weight);
@@ -436,14 +435,14 @@ static limn_status check_labels(limn_reader *r, const state *s) {
     for (size_t k = 1; k < a->dims; k++)
         one = one && a->shape[k] == 1;
     if (!one)
-        return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: this is no file of labels, for it has %s number a row; save one "
-                       "dimension, or use --no-label",
-                       name, a->dims ? "more than one" : "no");
+        return lm_fail(
+            r->ctx, LIMN_E_DATA,
+            "%s: this is not a label file: it has %s; save one label per row, or use --no-label",
+            name, a->dims ? "several numbers per row" : "no dimension");
     if (a->shape[0] != s->rows)
         return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: %zu label%s, but %s has %zu row%s; name the labels that belong to it "
-                       "with --label-file, or use --no-label",
+                       "%s: %zu label%s, but %s has %zu row%s; name the right label file with "
+                       "--label-file, or use --no-label",
                        name, a->shape[0], a->shape[0] == 1 ? "" : "s", lm_reader_name(r), s->rows,
                        s->rows == 1 ? "" : "s");
     double need = (double)a->size * WIDE_ROW_SHARE;
@@ -509,7 +508,7 @@ limn_status lm_array_await(const lm_array_file *file, size_t bytes) {
     return LIMN_OK;
 }
 
-/* Takes memory as the bytes come, not as the header promises them. */
+/* Allocates as the bytes arrive, not as much as the header claims. */
 static limn_status read_payload(limn_reader *r, state *s) {
     lm_text *t = &r->text;
     size_t total;

@@ -1,5 +1,5 @@
 /* array.h: what the NPY and IDX readers share: the header as both give it, elements, rows, and the
- * labels that stand in a file of their own. Private to src/data. */
+ * labels in a separate file. Private to src/data. */
 #ifndef LIMN_DATA_READ_ARRAY_H
 #define LIMN_DATA_READ_ARRAY_H
 
@@ -50,8 +50,8 @@ typedef enum lm_string_result {
     LM_STRING_ZERO,        /* inside the text */
     LM_STRING_NO_CHARACTER /* not one of Unicode */
 } lm_string_result;
-/* The text at p in UTF-8, without the zeros that fill it up, in place of what out held; behind its
- * end stands a zero byte. */
+/* The text at p in UTF-8, without its zero padding; replaces what out held and ends in a zero
+ * byte. */
 lm_string_result lm_element_string(const lm_array *array, const unsigned char *p, lm_buffer *out);
 
 /* A file that holds an array: the data of reader, or (reader is NULL) its labels. */
@@ -61,14 +61,14 @@ typedef struct lm_array_file {
     lm_text *text;
 } lm_array_file;
 
-/* Waits until the file holds so many bytes behind text->begin; LIMN_E_DATA when it ends before,
- * which is inside its header. */
+/* Waits until at least this many bytes follow text->begin; LIMN_E_DATA when the file ends before
+ * that, which is inside its header. */
 limn_status lm_array_await(const lm_array_file *file, size_t bytes);
 
 /* Whether a file begins as the format does; UNSURE only before its end. */
 lm_guess lm_npy_guess(const lm_text *text);
 lm_guess lm_idx_guess(const lm_text *text);
-/* Reads the header of a file for which that is YES and moves text->begin behind it. */
+/* Reads the header of a file for which the guess is YES and moves text->begin past it. */
 limn_status lm_npy_header(const lm_array_file *file, lm_array *array);
 limn_status lm_idx_header(const lm_array_file *file, lm_array *array);
 

@@ -1,8 +1,8 @@
 /* columns.c: header, label and feature rules of tables with columns.
  *
  * Training: the file decides. With match (prediction): columns are found by name when the file has
- * a header and the model has names, else by place; the header is told from the first row alone, so
- * that a stream can be answered line by line. */
+ * a header and the model has names, else by place; the header is detected from the first row alone,
+ * so that a stream can be answered line by line. */
 #include "data/read/columns.h"
 
 #include "data/number.h"
@@ -45,7 +45,7 @@ static lm_cell_kind cell_kind(const lm_cells *cells, size_t index) {
     return kind == LM_CELL_INFINITE ? LM_CELL_NUMBER : kind; /* no header is called "inf" */
 }
 
-/* ---- lists of names in sentences ---- */
+/* ---- lists of names in messages ---- */
 
 typedef struct name_list {
     size_t used, count;
@@ -128,7 +128,8 @@ static size_t find_default(const lm_cells *header, const uint32_t *role) {
     return LM_NO_COLUMN;
 }
 
-/* What a table without names of its own is often given: 0, 1, 2, ... and the name of the label. */
+/* The header that a table without column names often gets: 0, 1, 2, ... and the name of the
+ * label. */
 static bool is_numbered_header(const lm_cells *first) {
     size_t label = find_default(first, NULL);
     if (label == LM_NO_COLUMN || first->count < 3)
@@ -149,8 +150,8 @@ static bool is_numbered_header(const lm_cells *first) {
     return true;
 }
 
-/* NA, NaN and ? stand for missing values, not for names; of empty cells a header has at most one,
- * above an index. */
+/* NA, NaN and ? are missing values, not names; a header has at most one empty cell, above an
+ * index. */
 static bool may_be_header(const lm_cells *first) {
     size_t empty = 0;
     for (size_t c = 0; c < first->count; c++) {
@@ -177,9 +178,9 @@ static bool header_from_two_rows(const lm_cells *first, const lm_cells *second) 
     return (text && !number) || is_numbered_header(first);
 }
 
-/* A cell that is a name of the model makes a header. Names may look like numbers ("0", "1", ...),
- * and then so does a row of data: such names count only when they are all there, with nothing else
- * or with a text that is none of the model's labels. */
+/* A cell that is one of the model's names makes a header. Names may look like numbers ("0", "1",
+ * ...), and then so does a row of data: such names count only when all of them are present, alone
+ * or with a text that is not one of the model's labels. */
 static limn_status header_from_names(limn_context *ctx, const lm_cells *first,
                                      const lm_schema *match, bool *header) {
     size_t matched, known = 0;
@@ -248,13 +249,14 @@ static limn_status unknown_column(limn_context *ctx, const lm_table *table, cons
     char shown[48];
     lm_quote(text, strlen(text), shown);
     if (text[strspn(text, "0123456789")] == '\0')
-        return lm_fail(ctx, LIMN_E_DATA, "%s: the %s should be column %.20s, but there %s %zu",
-                       table->file, what, text, table->count == 1 ? "is only" : "are",
-                       table->count);
+        return lm_fail(
+            ctx, LIMN_E_DATA,
+            "%s: the %s should be column %.20s, but the file has %zu column%s, counted from 1",
+            table->file, what, text, table->count, table->count == 1 ? "" : "s");
     if (!table->header)
         return lm_fail(ctx, LIMN_E_DATA,
-                       "%s: no column is named '%s', for %s; give the number of the %s's column, "
-                       "first or last",
+                       "%s: no column is named '%s', because %s; give the number of the %s column, "
+                       "or first or last",
                        table->file, shown,
                        table->array ? "an array has no names" : "the file has no header", what);
     name_list list = {0};
@@ -294,7 +296,7 @@ limn_status lm_columns_apart(limn_context *ctx, const lm_table *table, size_t la
     if (label != weight || label == LM_NO_COLUMN)
         return LIMN_OK;
     return lm_fail(ctx, LIMN_E_DATA,
-                   "%s: column %zu cannot be both the label and the weights; name another",
+                   "%s: column %zu cannot be both the label and the weights; choose another",
                    table->file, weight + 1);
 }
 
@@ -340,7 +342,7 @@ static limn_status keep_names(limn_context *ctx, const lm_cells *header, lm_sche
     return status;
 }
 
-/* Which columns are label and weights when the file decides. */
+/* Which columns are label and weights, without match. */
 static limn_status choose_columns(limn_context *ctx, const lm_column_request *request, bool header,
                                   size_t count, lm_schema *schema) {
     const limn_read_options *options = request->options;
@@ -374,8 +376,7 @@ static limn_status resolve_training(limn_context *ctx, const lm_column_request *
     schema->columns = schema->features = columns->count - with_label - with_weight;
     if (!schema->columns)
         return lm_fail(ctx, LIMN_E_DATA,
-                       "%s: there is one column only, the label; add features or check the "
-                       "separator",
+                       "%s: the only column is the label; add features or check the separator",
                        request->file);
     number_features(columns, schema->label_column, schema->weight_column,
                     lm_label_wanted(request->options, schema->task));
@@ -423,8 +424,8 @@ static void warn_of_extra(limn_context *ctx, const lm_column_request *request,
                 extra, extra == 1 ? "" : "s", extra == 1 ? "is" : "are", list.text);
 }
 
-/* A feature may have the label's name as well. Where the file has that name as often as in
- * training, with the label, the label is the one that was it then. */
+/* A feature may have the label's name as well. If the file has that name as often as the training
+ * data, label included, the label is the same one of them as in training. */
 static size_t repeated_label(const lm_column_request *request) {
     const lm_schema *match = request->match;
     const lm_cells *header = request->first;
@@ -435,7 +436,7 @@ static size_t repeated_label(const lm_column_request *request) {
         if (strcmp(match->column[c].name, match->label_name) != 0)
             continue;
         features++;
-        /* Columns in front of the label keep their place, those behind it are moved by one. */
+        /* Columns before the label keep their place, those after it move by one. */
         before += c < match->label_column - (match->weight_column < match->label_column);
     }
     for (size_t c = 0; c < header->count; c++)
@@ -482,17 +483,17 @@ static limn_status wrong_count(limn_context *ctx, const lm_table *table, size_t 
         return lm_fail(ctx, LIMN_E_DATA, "%s: %zu column%s, but the model has %zu feature%s", file,
                        count, plural, d, d == 1 ? "" : "s");
     if (options->label)
-        return lm_fail(ctx, LIMN_E_DATA,
-                       "%s: %zu column%s, but the model has %zu feature%s, which with the label "
-                       "makes %zu",
-                       file, count, plural, d, d == 1 ? "" : "s", d + 1);
+        return lm_fail(
+            ctx, LIMN_E_DATA,
+            "%s: %zu column%s, but the model has %zu feature%s, so %zu are expected with the label",
+            file, count, plural, d, d == 1 ? "" : "s", d + 1);
     return lm_fail(ctx, LIMN_E_DATA,
                    "%s: %zu column%s, but the model has %zu feature%s: %zu columns without a label "
                    "or %zu with one are expected",
                    file, count, plural, d, d == 1 ? "" : "s", d, d + 1);
 }
 
-/* Where the label stood in training, in a table that may lack the weights. */
+/* Where the label was in training, in a table that may lack the weights. */
 static size_t usual_label(const lm_table *table, const lm_schema *match, size_t weight) {
     size_t label = match->label_column, count = table->count;
     bool shifted = weight == LM_NO_COLUMN && match->weight_column != LM_NO_COLUMN;
@@ -508,7 +509,7 @@ limn_status lm_columns_match(limn_context *ctx, const lm_table *table, const lm_
     size_t d = table->array ? match->features : match->columns, count = table->count;
     bool weighted = match->weight_column != LM_NO_COLUMN;
     bool no_label = options->no_label || options->label_file;
-    /* One column more is the label, unless training had none in the table and weights instead. */
+    /* One extra column is the label, unless the training table had weights and no label. */
     bool only_weight = count == d + 1 && weighted && !options->label &&
                        (no_label || match->label_column == LM_NO_COLUMN);
     bool both = count == d + 2 && weighted && !no_label;
@@ -520,7 +521,7 @@ limn_status lm_columns_match(limn_context *ctx, const lm_table *table, const lm_
         *weight = match->weight_column;
         if (only_weight && match->label_column != LM_NO_COLUMN &&
             match->label_column < match->weight_column)
-            --*weight; /* the label in front of them has been left out */
+            --*weight; /* the label before them has been left out */
         *weight = *weight < count ? *weight : count - 1;
     }
     if (!both && !only_label)

@@ -28,32 +28,32 @@ typedef struct lm_columns {
 } lm_columns;
 
 typedef struct lm_column_request {
-    const char *file; /* for sentences */
+    const char *file; /* for messages */
     const limn_read_options *options;
     const lm_schema *match; /* or NULL */
     const lm_cells *first;  /* the first row */
-    const lm_cells *second; /* the row behind it, or NULL; not used with match */
+    const lm_cells *second; /* the row after it, or NULL; not used with match */
 } lm_column_request;
 
 /* The column that text[0..length) names: NAME (of the header, which may be NULL), a number from 1,
- * first or last; LM_NO_COLUMN when there is none such. */
+ * first or last; LM_NO_COLUMN when there is no such column. */
 size_t lm_columns_find(const lm_cells *header, size_t count, const char *text, size_t length);
-/* A table whose columns are told by their place. */
+/* A table whose columns are identified by their place. */
 typedef struct lm_table {
-    const char *file;       /* for sentences */
+    const char *file;       /* for messages */
     const lm_cells *header; /* or NULL */
     size_t count;           /* columns */
-    bool array;             /* of numbers only: its columns are features, categories included */
+    bool array;             /* numbers only: its columns are features, categories included */
 } lm_table;
 
-/* The column that an option names; LIMN_E_DATA that lists the columns when there is none such.
+/* The column that an option names; LIMN_E_DATA that lists the columns when there is no such column.
  * what: "label" or "weight". */
 limn_status lm_columns_named(limn_context *ctx, const lm_table *table, const char *what,
                              const char *text, size_t *column);
 /* LIMN_E_DATA when both are the same column. */
 limn_status lm_columns_apart(limn_context *ctx, const lm_table *table, size_t label, size_t weight);
-/* Which columns are no features with match, where there are no names: the label stands where it
- * stood in training; the weights too, or they have been left out. */
+/* Which columns are not features, with match and without names: the label is where it was in
+ * training; so are the weights, unless they have been left out. */
 limn_status lm_columns_match(limn_context *ctx, const lm_table *table, const lm_schema *match,
                              const limn_read_options *options, size_t *label, size_t *weight);
 

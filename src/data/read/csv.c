@@ -2,21 +2,21 @@
  * doubled quote inside quotes is one; separators and newlines inside quotes belong to the cell),
  * lines ending in LF or CRLF, blank lines skipped, blanks around cells dropped.
  *
- * Numbers are parsed straight out of the text window. Nothing checks bounds inside a row: behind
- * the window stands a newline, and a row that ends at it while more may come is parsed again when
- * more is there. scan_rows() finds the end of such a row without looking at any byte twice. */
+ * Numbers are parsed straight out of the text window. Nothing checks bounds inside a row: a newline
+ * follows the window, and a row that ends there while more may come is parsed again when more has
+ * arrived. scan_rows() finds the end of such a row without looking at any byte twice. */
 #include "data/number.h"
 #include "data/read/columns.h"
 #include "data/read/reader_impl.h"
 
 #include <string.h>
 
-/* What is looked at to find the separator; a first line longer than the last is cut. */
+/* How much is looked at to find the separator; a first line longer than HEAD_LINE_BYTES is cut. */
 enum { HEAD_LINES = 10, HEAD_BYTES = 1 << 16, HEAD_LINE_BYTES = 1 << 22 };
 
 #define SLOW UINT32_MAX
 
-/* How far the rows at text.begin have been looked through. */
+/* How far the rows at text.begin have been scanned. */
 typedef struct row_scan {
     enum { AT_START, IN_PLAIN, IN_QUOTES, BEHIND_QUOTE } state;
     bool content; /* the line is not blank */
@@ -28,7 +28,8 @@ typedef struct csv_state {
     char delimiter;
     bool blanks; /* runs of blanks separate; delimiter is ' ' */
     lm_columns columns;
-    uint32_t *direct;  /* the float of a row that a column's number is; SLOW for all other cells */
+    uint32_t
+        *direct; /* the float of a row that a column's number goes to; SLOW for all other cells */
     lm_buffer scratch; /* a quoted cell without its doubled quotes */
     row_scan scan;
 } csv_state;
@@ -93,7 +94,7 @@ static bool undouble(lm_buffer *scratch, cell *at) {
     return true;
 }
 
-/* p is behind the opening quote. */
+/* p is after the opening quote. */
 static cell_result quoted_cell(csv_state *csv, const lm_text *t, const char *p, cell *at) {
     const char *end = t->data + t->end;
     bool doubled = false;
@@ -142,7 +143,7 @@ static cell_result plain_cell(const csv_state *csv, const lm_text *t, const char
     return CELL_DONE;
 }
 
-/* The cell at p; CELL_PARTIAL when the text ends before the byte behind it. */
+/* The cell at p; CELL_PARTIAL when the text ends before the byte after it. */
 static cell_result scan_cell(csv_state *csv, const lm_text *t, const char *p, cell *at) {
     at->newlines = 0;
     p = skip_blanks(csv, p);
@@ -154,14 +155,14 @@ static limn_status cell_failure(limn_reader *r, cell_result result, uint64_t lin
     if (result == CELL_UNCLOSED || result == CELL_PARTIAL)
         return lm_reader_fail(r, &place, "a quote opens here and is never closed; close it");
     if (result == CELL_TAIL)
-        return lm_reader_fail(
-            r, &place, "text stands behind a closing quote; double the quotes inside a cell");
+        return lm_reader_fail(r, &place,
+                              "text follows a closing quote; double the quotes inside a cell");
     return lm_fail_memory(r->ctx);
 }
 
 /* ---- the ends of rows ---- */
 
-/* Goes on until the given number of rows is complete, or to the end of the text. */
+/* Continues until the given number of rows is complete, or to the end of the text. */
 static void scan_rows(csv_state *csv, const lm_text *t, size_t wanted) {
     row_scan *s = &csv->scan;
     const char *p = t->data + t->begin + s->at, *end = t->data + t->end;
@@ -223,7 +224,7 @@ static lm_place place_of(const row_run *run, size_t column) {
     return (lm_place){run->r->text.line + run->newlines, column + 1, name};
 }
 
-/* Cells of the row; unless CELL_DONE, of the part before the cell that has no end. */
+/* Counts the cells of the row; unless CELL_DONE, those before the cell that has no end. */
 static cell_result count_cells(const row_run *run, size_t *count) {
     const char *p = run->start;
     for (*count = 0;; ++*count) {
@@ -247,7 +248,7 @@ static limn_status ragged(row_run *run, size_t count) {
                           count, count == 1 ? "" : "s", run->csv->columns.count);
 }
 
-/* The row ends too early or too late, as far as can be told. */
+/* The row ends too early or too late, as far as is known. */
 static limn_status wrong_length(row_run *run) {
     size_t count;
     cell_result result = count_cells(run, &count);
@@ -279,7 +280,7 @@ static limn_status feature_cell(row_run *run, size_t column, const cell *at) {
     return status == LIMN_E_DATA ? bad_cell(run, status) : status;
 }
 
-/* The cell at run->p by all the rules; run->p moves to where it stops. */
+/* Reads the cell at run->p by the full rules; run->p moves to where it stops. */
 static limn_status any_cell(row_run *run, size_t column, cell *at) {
     limn_reader *r = run->r;
     uint32_t role = run->csv->columns.role[column];
@@ -302,7 +303,7 @@ static limn_status any_cell(row_run *run, size_t column, cell *at) {
     return status;
 }
 
-/* One row from run->p, which is not blank, to the newline behind it. */
+/* One row from run->p, which is not blank, to its newline. */
 static limn_status parse_row(row_run *run) {
     const csv_state *csv = run->csv;
     const lm_text *t = &run->r->text;
@@ -324,7 +325,7 @@ static limn_status parse_row(row_run *run) {
                 return LIMN_OK;
             }
         }
-        if (csv->blanks && at_newline(run->p)) { /* blanks at the end of the line, no cell */
+        if (csv->blanks && at_newline(run->p)) { /* blanks at the end of the line, not a cell */
             run->partial = run->p + (*run->p == '\r') == end && !t->eof;
             return run->partial ? LIMN_OK : ragged(run, c);
         }
@@ -431,8 +432,9 @@ static const char *count_line(const char *p, const char *end, line_counts *count
     return p < end ? p + 1 : NULL;
 }
 
-/* With match the first line decides: how many columns there should be, else what is most frequent.
- * Without, the separator that is as frequent in each of the first lines comes first. */
+/* With match the first line decides: the separator that gives the right number of columns, else the
+ * most frequent one. Without match, a separator that is equally frequent in each of the first lines
+ * wins. */
 static size_t pick_separator(const limn_reader *r, const line_counts *lines, size_t count) {
     size_t best = 0, best_score = 0;
     for (size_t s = 0; s < SEPARATORS; s++) {
@@ -513,7 +515,7 @@ static limn_status split_row(limn_reader *r, const char **p, uint64_t line, uint
     }
 }
 
-/* Waits until the given number of rows is there, or the end. */
+/* Waits until the given number of rows has arrived, or the end. */
 static limn_status await_rows(limn_reader *r, size_t rows) {
     csv_state *csv = state_of(r);
     limn_status status = LIMN_OK;
@@ -525,7 +527,7 @@ static limn_status await_rows(limn_reader *r, size_t rows) {
     return status;
 }
 
-/* Steps over the newline at p and what is blank behind it; NULL at the end. */
+/* Steps over the newline at p and blank lines after it; NULL at the end. */
 static const char *row_behind(limn_reader *r, const char *p, uint64_t *line) {
     lm_text ahead = r->text;
     ahead.begin = (size_t)(p - ahead.data);
@@ -571,7 +573,7 @@ static limn_status read_head(limn_reader *r, lm_cells *first, lm_cells *second) 
     return status;
 }
 
-/* Which cells need no more than a number's parsing; while the file decides, none is known yet. */
+/* Finds the cells that only need a number parsed; without match, none is known yet. */
 static limn_status find_direct(limn_reader *r) {
     csv_state *csv = state_of(r);
     const lm_schema *s = &r->schema;

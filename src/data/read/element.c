@@ -1,5 +1,5 @@
-/* element.c: one element of an array: number, or text of a fixed size filled up with zeros. Numbers
- * may have any byte order, and any address. */
+/* element.c: one element of an array: a number, or text of a fixed size padded with zeros. Numbers
+ * may have any byte order and alignment. */
 #include "data/number.h"
 #include "data/read/array.h"
 
@@ -50,7 +50,7 @@ DEFINE_DECODERS(float16, 16, uint16_t, half_value)
 DEFINE_DECODERS(float32, 32, float, SAME)
 DEFINE_DECODERS(float64, 64, double, SAME)
 
-/* By element; of more than one byte: lowest first, highest first. */
+/* By element; then lowest byte first, highest byte first. */
 static lm_decoder *const decoders[][2] = {
     {decode_bool, decode_bool},
     {decode_int8, decode_int8},

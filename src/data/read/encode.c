@@ -1,16 +1,16 @@
-/* encode.c: cells into features.
+/* encode.c: turns cells into features.
  *
- * With match the model says what each column is: a number becomes its feature, a category the 1 of
- * its features, a missing cell what the model remembers for it.
+ * With match the model says what each column is: a number becomes its feature, a category sets one
+ * of its column's features to 1, a missing cell becomes the fill value that the model stores.
  *
- * Without match the file decides. The first cell of a column that is not missing tells whether it
- * holds numbers or categories, and both in one column is an error: more often a slip than meant. It
- * can be meant by naming the column (options.categorical); then numbers are categories as well.
- * Rows hold one float a column until all categories and all missing cells are known, when
- * lm_reader_spread makes features of them:
+ * Without match the file decides. The first cell of a column that is not missing decides whether it
+ * holds numbers or categories. Both in one column are an error, as that is usually a mistake;
+ * naming the column (options.categorical) allows it, and numbers are then categories as well. Rows
+ * hold one float per column until all categories and all missing cells are known, when
+ * lm_reader_spread turns them into features:
  *
  *   number    the value                     missing: the median (mean of the two in the middle)
- *   category  its number in sorted order    missing: the most frequent one, the first of equals */
+ *   category  its number in sorted order    missing: the most frequent one, ties to the first */
 #include "base/quickselect.h"
 #include "data/number.h"
 #include "data/read/columns.h"
@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* More than that is text that nobody meant as categories: names, identifiers, remarks. */
+/* More than that is text not meant as categories: names, identifiers, remarks. */
 enum { MOST_CATEGORIES = 1000 };
 
 /* ---- which columns ---- */
@@ -29,7 +29,7 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t';
 }
 
-/* One name of options.categorical; only the feature columns can be meant. */
+/* One name of options.categorical; only feature columns qualify. */
 static limn_status choose_column(limn_reader *r, const char *text, size_t length) {
     char shown[48];
     const lm_schema *s = &r->schema;
@@ -48,8 +48,8 @@ static limn_status choose_column(limn_reader *r, const char *text, size_t length
     }
     if (found == LM_NO_COLUMN)
         return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: '%s' is no column of features, so it cannot be categorical; give a "
-                       "name of the header or a number counted from 1",
+                       "%s: '%s' is not a feature column, so it cannot be categorical; give a name "
+                       "from the header or a column number counted from 1",
                        lm_reader_name(r), lm_quote(text, length, shown));
     r->kind[found] = LM_COLUMN_CHOSEN;
     return LIMN_OK;
@@ -58,8 +58,8 @@ static limn_status choose_column(limn_reader *r, const char *text, size_t length
 limn_status lm_reader_open_columns(limn_reader *r) {
     if (r->options.categorical && !r->whole)
         return lm_fail(r->ctx, LIMN_E_USAGE,
-                       "%s: which categories a column has is known at the end of the file only; "
-                       "read it as a whole",
+                       "%s: the categories of a column are known only at the end of the file; read "
+                       "it as a whole",
                        lm_reader_name(r));
     limn_status status = lm_schema_add_columns(r->ctx, &r->schema);
     if (status != LIMN_OK)
@@ -88,8 +88,8 @@ static limn_status unknown_category(limn_reader *r, const lm_place *place, const
                                     size_t length) {
     char shown[48];
     return lm_reader_fail(r, place,
-                          "the model has not seen the category '%s' in training; correct it, or "
-                          "use --unknown-category zero to take it as none of those it knows",
+                          "the model did not see the category '%s' in training; correct it, or use "
+                          "--unknown-category zero to treat it as none of the known ones",
                           lm_quote(text, length, shown));
 }
 
@@ -131,7 +131,7 @@ static limn_status match_category(limn_reader *r, const lm_place *place, const l
     return LIMN_OK;
 }
 
-/* ---- cells while the file decides ---- */
+/* ---- cells without match ---- */
 
 static limn_status infinite(limn_reader *r, const lm_place *place, const char *shown) {
     return lm_reader_fail(r, place,
@@ -140,7 +140,7 @@ static limn_status infinite(limn_reader *r, const lm_place *place, const char *s
                           shown);
 }
 
-/* Digits, a comma, digits: a number of many countries, and no category. */
+/* Digits, a comma, digits: how many countries write a number, so not a category. */
 static bool has_decimal_comma(const char *text, size_t length) {
     size_t sign = length && (*text == '-' || *text == '+'), whole = 0, part = 0;
     const char *p = text + sign, *end = text + length;
@@ -157,7 +157,7 @@ static bool has_decimal_comma(const char *text, size_t length) {
 static limn_status mixed(limn_reader *r, const lm_place *place, size_t c, const char *shown) {
     bool number = r->kind[c] == LM_COLUMN_NUMBER;
     return lm_reader_fail(r, place,
-                          "'%s' is %s number, but the column holds %s since line %llu; correct "
+                          "'%s' is %s number, but the column has held %s since line %llu; correct "
                           "it, or name the column in --categorical",
                           shown, number ? "not a" : "a", number ? "numbers" : "text",
                           (unsigned long long)r->kind_line[c]);
@@ -212,7 +212,7 @@ static limn_status collect_cell(limn_reader *r, const lm_place *place, size_t c,
     if (cell == LM_CELL_TEXT && r->kind[c] != LM_COLUMN_CHOSEN && has_decimal_comma(text, length))
         return lm_reader_fail(r, place,
                               "'%s' looks like a number with a decimal comma; write a point, or "
-                              "name the column in --categorical if it is none",
+                              "name the column in --categorical if it is not a number",
                               lm_quote(text, length, shown));
     decide(r, place, c, cell == LM_CELL_TEXT ? LM_COLUMN_CATEGORY : LM_COLUMN_NUMBER);
     if (r->kind[c] == LM_COLUMN_CHOSEN ||
@@ -249,7 +249,7 @@ limn_status lm_reader_cell(limn_reader *r, const lm_place *place, size_t c, cons
                           lm_quote(text, length, shown));
 }
 
-/* By halving: the features of the columns ascend. */
+/* Binary search: the features of the columns ascend. */
 static const lm_column *column_of_feature(const lm_schema *s, size_t feature) {
     size_t low = 0, high = s->columns;
     if (!s->column)
@@ -410,8 +410,8 @@ static void spread_row(const lm_schema *s, const float *cells, float *row) {
     }
 }
 
-/* From the last row on, so that no row is overwritten before it is read; through a copy of the
- * cells, for the first rows lie over themselves. */
+/* From the last row backwards, so that no row is overwritten before it is read; via a copy of the
+ * cells, because the first rows overlap themselves. */
 limn_status lm_reader_spread(limn_reader *r, lm_sink *sink) {
     const lm_schema *s = &r->schema;
     size_t count, old = sink->stride;

@@ -1,6 +1,6 @@
 /* idx.c: the header of IDX, the format of the MNIST files:
  *
- *   00 00 TYPE DIMS, DIMS sizes of 4 bytes, the elements; everything with its highest byte first.
+ *   00 00 TYPE DIMS, DIMS sizes of 4 bytes, the elements; everything big-endian.
  *
  * The first size counts the rows, the others become features: 28 x 28 pixels are 784. */
 #include "data/read/array.h"
@@ -50,8 +50,8 @@ limn_status lm_idx_header(const lm_array_file *file, lm_array *array) {
         .element = types[type].element, .size = types[type].size, .big = true, .dims = p[3]};
     if (array->dims < 1 || array->dims > LM_ARRAY_DIMS)
         return lm_fail(file->ctx, LIMN_E_DATA,
-                       "%s: %zu dimensions, but between 1 and %d are expected; the file is damaged",
-                       name, array->dims, LM_ARRAY_DIMS);
+                       "%s: %zu dimensions, but 1 to %d are expected; the file is damaged", name,
+                       array->dims, LM_ARRAY_DIMS);
     size_t header = MAGIC_BYTES + 1 + array->dims * SIZE_BYTES;
     status = lm_array_await(file, header);
     if (status != LIMN_OK)
@@ -71,8 +71,8 @@ static limn_status idx_open(limn_reader *r) {
         return status;
     if (array.dims < 2)
         return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: this looks like a file of labels, for it has one dimension only; name "
-                       "the file of the features, and this one with --label-file",
+                       "%s: this looks like a label file, because it has only one dimension; name "
+                       "the feature file, and give this one with --label-file",
                        lm_reader_name(r));
     return lm_array_open(r, &array);
 }

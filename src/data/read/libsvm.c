@@ -4,8 +4,8 @@
  *
  * with ascending indices from 1, separated by blanks; features that do not appear are 0. Without
  * match the number of features is the largest index, so rows are stored at a stride that grows and
- * is cut at the end. Whether rows have labels is told by the first one; where labels are skipped,
- * each row may have one or not. */
+ * is cut at the end. The first row decides whether rows have labels; where labels are skipped, each
+ * row may have one or not. */
 #include "data/number.h"
 #include "data/read/reader_impl.h"
 
@@ -34,7 +34,7 @@ static const char *token_end(const char *p) {
 
 /* ---- detection ---- */
 
-/* What stands behind "digits:", or NULL. */
+/* What follows "digits:", or NULL. */
 static const char *behind_index(const char *p) {
     size_t digits = strspn(p, "0123456789");
     return digits && p[digits] == ':' ? p + digits + 1 : NULL;
@@ -46,7 +46,7 @@ static bool is_pair(const char *p, const char *end) {
     return text && lm_scan_float(text, &value) == end;
 }
 
-/* Also index:nan and the like, which are to be refused as what they are. */
+/* Also index:nan and the like, so that the error message is about the value. */
 static bool looks_like_pair(const char *p, const char *end) {
     float value;
     const char *text = behind_index(p);
@@ -54,7 +54,7 @@ static bool looks_like_pair(const char *p, const char *end) {
            lm_cell_classify(text, (size_t)(end - text), &value) != LM_CELL_TEXT;
 }
 
-/* YES: pairs and nothing else behind the label. UNSURE: nothing, or one token that may be either a
+/* YES: nothing but pairs after the label. UNSURE: a blank line, or one token that may be either a
  * label without features or a cell. */
 static lm_guess guess_line(const char *p) {
     size_t pairs = 0, tokens = 0;
@@ -73,13 +73,13 @@ static lm_guess guess_line(const char *p) {
 
 enum { UNSURE_LINES = 16 };
 
-/* Lines of one token are read on over. With match a stream may be waiting for its answers, so there
- * are bounds: a model of one feature takes such a line for a cell, and some lines must do for the
- * others. */
+/* Lines of one token are skipped. With match a stream may be waiting for its answers, so there are
+ * limits: a model of one feature takes such a line for a cell, and for others a few lines must
+ * suffice. */
 static lm_guess libsvm_detect(const limn_reader *r) {
     const lm_text *t = &r->text;
     const char *p = t->data + t->begin, *end = t->data + t->end;
-    if (r->options.delimiter) /* only a table has one */
+    if (r->options.delimiter) /* only CSV has one */
         return LM_GUESS_NO;
     for (size_t lines = 0; p < end && (!r->match || lines < UNSURE_LINES); lines++) {
         const char *line_end = memchr(p, '\n', (size_t)(end - p));
@@ -128,7 +128,7 @@ static limn_status bad_pair(limn_reader *r, const lm_place *place, const char *p
         return lm_reader_fail(r, place, "'%s' has an index that is too large", shown);
     const char *colon = memchr(p, ':', length);
     if (colon && is_pair(p, colon + 1 + strspn(colon + 1, "+-.0123456789eE")))
-        return lm_reader_fail(r, place, "'%s' has text behind its value; separate pairs by blanks",
+        return lm_reader_fail(r, place, "'%s' has text after its value; separate pairs by blanks",
                               shown);
     float value;
     if (colon && strspn(p, "0123456789") == (size_t)(colon - p) && colon > p &&
@@ -144,8 +144,7 @@ static limn_status bad_index(limn_reader *r, const lm_place *place, uint64_t ind
                              uint64_t before) {
     if (index == 0)
         return lm_reader_fail(r, place, "index 0; indices start at 1");
-    return lm_reader_fail(r, place,
-                          "index %llu comes behind %llu; indices must ascend within a row",
+    return lm_reader_fail(r, place, "index %llu comes after %llu; indices must ascend within a row",
                           (unsigned long long)index, (unsigned long long)before);
 }
 
@@ -153,7 +152,7 @@ static limn_status bad_index(limn_reader *r, const lm_place *place, uint64_t ind
 static limn_status new_feature(limn_reader *r, const lm_place *place, lm_sink *sink,
                                uint64_t index) {
     if (r->schema.beyond)
-        return LIMN_OK; /* counted by its square */
+        return LIMN_OK; /* added up by its square */
     if (r->match)
         return lm_reader_fail(r, place, "index %llu, but the model has %zu feature%s",
                               (unsigned long long)index, r->schema.features,
@@ -167,7 +166,7 @@ static limn_status new_feature(limn_reader *r, const lm_place *place, lm_sink *s
     return LIMN_OK;
 }
 
-/* The sum of squares stays finite, as features do. */
+/* Keeps the sum of squares finite, like the features. */
 static void add_beyond(float *sum, float value) {
     double more = (double)*sum + (double)value * (double)value;
     *sum = more < (double)FLT_MAX ? (float)more : FLT_MAX;
@@ -276,8 +275,8 @@ static limn_status libsvm_open(limn_reader *r) {
                        lm_reader_name(r), o->weights ? "weights" : "categories");
     if (!r->match && !r->whole)
         return lm_fail(r->ctx, LIMN_E_USAGE,
-                       "%s: how many features a LIBSVM file has is known at its end only; read it "
-                       "as a whole",
+                       "%s: the number of features in a LIBSVM file is known only at its end; read "
+                       "it as a whole",
                        lm_reader_name(r));
     limn_status status = first_row(r);
     if (status != LIMN_OK)

@@ -16,7 +16,7 @@ enum {
     MAGIC_BYTES = 6,
     LENGTH_AT = 8,
     LAST_VERSION = 3,
-    MOST_HEADER_BYTES = 1 << 16 /* no plain array comes near */
+    MOST_HEADER_BYTES = 1 << 16 /* plain arrays need far less */
 };
 
 lm_guess lm_npy_guess(const lm_text *text) {
@@ -27,12 +27,13 @@ lm_guess lm_npy_guess(const lm_text *text) {
         return LM_GUESS_YES;
     if (!text->eof)
         return LM_GUESS_UNSURE;
-    return held ? LM_GUESS_YES : LM_GUESS_NO; /* no text in UTF-8 begins so */
+    return held ? LM_GUESS_YES : LM_GUESS_NO; /* no UTF-8 text begins like this */
 }
 
 /* ---- the dictionary ---- */
 
-/* The first byte behind what has been read is p; false from a function: not what was expected. */
+/* p is the first byte not yet read. Functions return false when they do not find what they
+ * expect. */
 typedef struct cursor {
     const char *p, *end;
 } cursor;
@@ -42,7 +43,7 @@ typedef struct span {
     size_t length;
 } span;
 
-/* The values as they stand in the text. */
+/* The values as written in the text. */
 typedef struct header {
     span descr, order, shape;
 } header;
@@ -156,10 +157,10 @@ static limn_status refuse_type(const lm_array_file *file, span descr) {
     char shown[48], kind = 0;
     if (descr.length && !memchr("'\"", *descr.text, 2))
         return lm_fail(file->ctx, LIMN_E_DATA,
-                       "%s: the array is structured, with fields that have names; save its numbers "
-                       "as a plain array of two dimensions",
+                       "%s: the array is structured, with named fields; save its numbers as a "
+                       "plain array of two dimensions",
                        name);
-    if (descr.length > 2) /* behind the quote and the byte order */
+    if (descr.length > 2) /* after the quote and the byte order */
         kind = descr.text[memchr("<>|=", descr.text[1], 4) ? 2 : 1];
     switch (kind) {
     case 'O':
@@ -253,7 +254,7 @@ static limn_status interpret(const lm_array_file *file, cursor *c, lm_array *arr
     case SHAPE_TOO_LARGE: {
         char shown[48];
         return lm_fail(file->ctx, LIMN_E_DATA,
-                       "%s: an array of the shape %s is too large; save fewer rows or features",
+                       "%s: an array of shape %s is too large; save fewer rows or features",
                        lm_source_name(file->text->source),
                        lm_quote(h.shape.text, h.shape.length, shown));
     }
@@ -304,15 +305,15 @@ static limn_status npy_open(limn_reader *r) {
         return status;
     if (array.element >= LM_BYTES)
         return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: the array holds text; save numbers, or the table as CSV, where text "
-                       "makes categories",
+                       "%s: the array holds text; save numbers, or save the table as CSV, where "
+                       "text becomes categories",
                        lm_reader_name(r));
     if (array.dims < 2)
         return lm_fail(r->ctx, LIMN_E_DATA,
-                       "%s: the array has %s, but rows and features are two; save "
+                       "%s: the array has %s, but rows and features need two; save "
                        "x.reshape(-1, 1) for rows of one feature, or name it with --label-file if "
                        "it holds the labels",
-                       lm_reader_name(r), array.dims ? "one dimension only" : "no dimension");
+                       lm_reader_name(r), array.dims ? "only one dimension" : "no dimension");
     return lm_array_open(r, &array);
 }
 

@@ -1,7 +1,8 @@
-/* reader.c: rows out of a file, in pieces or as a whole; knows the formats only by their table.
+/* reader.c: reads rows from a file, in pieces or as a whole; knows the formats only through their
+ * table.
  *
  * Memory of a whole read grows by half at a time (a large realloc moves pages, not bytes) up to the
- * context's limit, which is checked before it is taken. */
+ * context's limit, which is checked first. */
 #include "base/sized.h"
 #include "data/read/reader_impl.h"
 
@@ -14,15 +15,15 @@
 #include <string.h>
 
 enum {
-    BLOCK_BYTES = 1 << 20,    /* of features that limn_reader_next hands out at a time */
+    BLOCK_BYTES = 1 << 20,    /* of features that limn_reader_next returns at a time */
     BLOCK_ROWS = 1 << 16,     /* at most */
     FIRST_BYTES = 1 << 16,    /* of features in a whole read */
-    DETECT_BYTES = 1 << 20,   /* looked at before giving up on telling the format */
-    PROGRESS_ROWS = 1 << 15,  /* progress is told after so many rows ... */
+    DETECT_BYTES = 1 << 20,   /* looked at before giving up on detecting the format */
+    PROGRESS_ROWS = 1 << 15,  /* progress is reported after this many rows ... */
     PROGRESS_BYTES = 16 << 20 /* ... or bytes */
 };
 
-/* In this order: the first that says yes. CSV never says no. */
+/* Tried in this order; the first that says yes is taken. CSV never says no. */
 static const lm_format *const formats[] = {&lm_npy_format, &lm_idx_format, &lm_arff_format,
                                            &lm_libsvm_format, &lm_csv_format};
 
@@ -30,7 +31,7 @@ void limn_read_options_init(limn_read_options *options) {
     LM_SIZED_INIT(options);
 }
 
-/* ---- sentences ---- */
+/* ---- messages ---- */
 
 limn_status lm_reader_fail(limn_reader *r, const lm_place *place, const char *format, ...) {
     char rest[512], column[96] = "", shown[48];
@@ -56,7 +57,7 @@ static const char *size_text(double bytes, char *out, size_t size) {
         unit++;
     }
     bytes = bytes < 1e15 ? bytes : 1e15;
-    /* By hand, for the decimal separator of printf depends on the locale. */
+    /* By hand, because the decimal separator of printf depends on the locale. */
     bool tenths = unit && bytes < 99.95;
     unsigned long long whole = (unsigned long long)round(tenths ? bytes * 10 : bytes);
     if (tenths)
@@ -146,8 +147,8 @@ static bool may_be(const limn_reader *r, const lm_format *format) {
     return r->options.format == LIMN_FORMAT_AUTO || r->options.format == format->id;
 }
 
-/* Binary formats are told by their first bytes. More is read only while those fit, so that a line
- * of text is answered at once. */
+/* Binary formats are detected from their first bytes. More is read only while those fit, so that a
+ * line of text is answered at once. */
 static limn_status detect_binary(limn_reader *r) {
     lm_text *t = &r->text;
     limn_status status = LIMN_OK;
@@ -170,14 +171,14 @@ static limn_status detect_binary(limn_reader *r) {
     for (size_t i = 0; i < LM_COUNT(formats); i++)
         if (formats[i]->binary && r->options.format == formats[i]->id)
             return lm_fail(r->ctx, LIMN_E_DATA,
-                           "%s: its first bytes are not those of the format %s; leave --format out "
-                           "to have it told by the content",
+                           "%s: the file does not begin like the format %s; leave out --format to "
+                           "detect the format from the content",
                            lm_reader_name(r), limn_format_name(formats[i]->id));
     r->is_text = true;
     return refuse_zero_bytes(r, 0);
 }
 
-/* Reads until the first line is there and some format is sure of it. */
+/* Reads until the first line has arrived and some format is sure of it. */
 static limn_status detect_text(limn_reader *r) {
     lm_text *t = &r->text;
     for (;;) {
@@ -247,7 +248,8 @@ limn_status lm_reader_label(limn_reader *r, const lm_place *place, const char *t
 
 static limn_status check_options(limn_context *ctx, const limn_read_options *o) {
     if (o->label && o->no_label)
-        return lm_fail(ctx, LIMN_E_USAGE, "a label is named and refused at the same time");
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "a label column is named, but the label is also switched off; choose one");
     if (o->label && !*o->label)
         return lm_fail(ctx, LIMN_E_USAGE, "the name of the label is empty");
     if (!limn_task_name(o->task))
@@ -258,12 +260,12 @@ static limn_status check_options(limn_context *ctx, const limn_read_options *o) 
     return LIMN_OK;
 }
 
-/* Options that the format has no use for. */
+/* Refuses options that the format cannot use. */
 static limn_status check_for_format(limn_reader *r) {
     if (r->options.label_file && !r->format->binary)
         return lm_fail(r->ctx, LIMN_E_USAGE,
-                       "%s: a label file belongs to NPY and IDX data, this is %s; name the label's "
-                       "column instead (--label)",
+                       "%s: only NPY and IDX data have a label file, and this is %s; name the "
+                       "label column instead (--label)",
                        lm_reader_name(r), limn_format_name(r->format->id));
     return LIMN_OK;
 }
@@ -399,7 +401,7 @@ static limn_status read_rows(limn_reader *r, lm_sink *sink) {
     }
 }
 
-/* Gives the sink room for capacity rows. What it holds stays; on failure it can still be freed. */
+/* Gives the sink room for capacity rows and keeps its content; on failure it can still be freed. */
 static limn_status sink_resize(limn_reader *r, lm_sink *sink, size_t capacity) {
     size_t count;
     if (!lm_mul(capacity, sink->stride, &count))
@@ -425,7 +427,7 @@ static limn_status sink_resize(limn_reader *r, lm_sink *sink, size_t capacity) {
             return lm_fail_memory(r->ctx);
         sink->weight = weight;
     }
-    /* Formats without sparse rows do not write what lies beyond the features. */
+    /* Formats without sparse rows do not write the float after the features. */
     for (size_t i = sink->capacity; i < capacity && r->schema.beyond; i++)
         x[i * sink->stride + r->schema.features] = 0;
     sink->capacity = capacity;
@@ -454,7 +456,7 @@ limn_status limn_reader_next(limn_reader *reader, size_t max_rows, limn_rows *ro
     size_t room = block->capacity;
     if (status == LIMN_OK) {
         block->n = 0;
-        block->capacity = most; /* a smaller piece than before may be asked for */
+        block->capacity = most; /* this piece may be smaller than the last one */
         status = read_rows(reader, block);
         block->capacity = room;
     }
@@ -479,7 +481,7 @@ static double row_bytes(const limn_reader *r, size_t features) {
     return (double)features * sizeof(float) + (double)(label + weight);
 }
 
-/* What reading will need, from the part that has been read; -1 when that cannot be told. */
+/* Estimates what reading will need, from the part that has been read; -1 when unknown. */
 static double projected_bytes(const limn_reader *r, double bytes) {
     double fraction = lm_source_fraction(r->text.source);
     return fraction > 0.0 ? bytes / fraction : -1.0;
@@ -493,15 +495,15 @@ static limn_status check_limit(limn_reader *r, size_t rows) {
     return all > need ? too_large(r, "about", all) : too_large(r, "more than", need);
 }
 
-/* Moves rows to a smaller stride, from the first one on. */
+/* Moves rows to a smaller stride, first row first. */
 static void narrow_rows(lm_sink *sink, size_t stride) {
     for (size_t i = 1; i < sink->n; i++)
         memmove(sink->x + i * stride, sink->x + i * sink->stride, stride * sizeof *sink->x);
     sink->stride = stride;
 }
 
-/* Room for one more row at least: for one more than the limit allows, since only reading on tells
- * whether there is one. */
+/* Makes room for at least one more row: for one more than the limit allows, since only reading on
+ * shows whether there is one. */
 static limn_status sink_reserve(limn_reader *r, lm_sink *sink) {
     limn_status status = check_limit(r, sink->n ? sink->n : 1);
     if (status != LIMN_OK || sink->n < sink->capacity)
@@ -509,7 +511,7 @@ static limn_status sink_reserve(limn_reader *r, lm_sink *sink) {
     double next = ((double)sink->n + 1) * row_bytes(r, sink->stride);
     size_t width = lm_schema_width(&r->schema);
     if (next > (double)r->ctx->memory_limit && width && width < sink->stride)
-        narrow_rows(sink, width); /* room for features to come is a luxury here */
+        narrow_rows(sink, width); /* no room to spare for more features */
     double most = (double)r->ctx->memory_limit / row_bytes(r, sink->stride) + 1;
     size_t first = FIRST_BYTES / sizeof(float) / sink->stride + 1;
     size_t capacity = sink->capacity ? sink->capacity + sink->capacity / 2 + 1 : first;
@@ -518,7 +520,7 @@ static limn_status sink_reserve(limn_reader *r, lm_sink *sink) {
     return sink_resize(r, sink, capacity > sink->n ? capacity : sink->n + 1);
 }
 
-/* Moves rows 0..n (the last one is being written) to a larger stride, from the last one on. */
+/* Moves rows 0..n (the last one is being written) to a larger stride, last row first. */
 static void spread_rows(lm_sink *sink, size_t stride) {
     size_t old = sink->stride;
     for (size_t i = sink->n + 1; i-- > 0;) {
@@ -553,7 +555,7 @@ limn_status lm_reader_widen(limn_reader *r, lm_sink *sink, size_t features) {
     return LIMN_OK;
 }
 
-/* Refuses a plain file beforehand when its size and its first block say that it cannot fit. The
+/* Refuses a plain file early when its size and its first block show that it cannot fit. The
  * estimate may be a little high, so the last tenth is left to the check while reading. */
 static limn_status check_size(limn_reader *r) {
     const lm_text *t = &r->text;
@@ -621,7 +623,7 @@ static limn_status read_all(limn_reader *r, lm_sink *sink) {
     if (status == LIMN_OK)
         status = finish(r, sink);
     if (status == LIMN_OK)
-        status = sink_resize(r, sink, sink->n); /* gives back what is not used */
+        status = sink_resize(r, sink, sink->n); /* returns unused memory */
     if (status == LIMN_OK && !r->match)
         status = lm_reader_spread(r, sink);
     if (status == LIMN_OK)
@@ -631,7 +633,7 @@ static limn_status read_all(limn_reader *r, lm_sink *sink) {
     return status;
 }
 
-/* Hands what was read to the set. */
+/* Moves what was read into the set. */
 static void move_into(limn_data *data, limn_reader *r, lm_sink *sink) {
     lm_schema_move(&r->schema, &data->schema, &data->mem);
     data->format = r->format->id;

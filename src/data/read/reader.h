@@ -9,13 +9,13 @@
 #include "data/read/source.h"
 
 /* options may be NULL. match may be NULL (training: the file decides) and must outlive the reader;
- * with it, its task counts and not that of options. LIBSVM needs match: without it the number of
- * features is known at the end only (LIMN_E_USAGE). */
+ * with it, its task is used and not that of options. LIBSVM needs match: without it the number of
+ * features is known only at the end (LIMN_E_USAGE). */
 limn_status lm_reader_open(limn_context *ctx, const char *path, const limn_read_options *options,
                            const lm_schema *match, limn_reader **out);
-/* What the reader has learned of the file so far; labels grow as rows are read. Feature names, the
+/* What the reader knows about the file so far; labels grow as rows are read. Feature names, the
  * label column and (CSV) the number of features are known once it is open. With match it is a copy
- * of match, but for the labels that match does not know. */
+ * of match, plus any labels that match does not know. */
 const lm_schema *lm_reader_schema(const limn_reader *reader);
 /* The whole file as one set. Without match, labels end up sorted (lm_labels_sort). */
 limn_status lm_data_read(limn_context *ctx, const char *path, const limn_read_options *options,
@@ -32,12 +32,12 @@ typedef struct lm_survey {
     char delimiter; /* of CSV; else what the options said */
 } lm_survey;
 
-/* Without imputation: missing cells are an error. Free out->schema (with lm_schema_free) in every
- * case; ctx must outlive it. */
+/* Without imputation: missing cells are an error. Always free out->schema (with lm_schema_free);
+ * ctx must outlive it. */
 limn_status lm_data_survey(limn_context *ctx, const char *path, const limn_read_options *options,
                            lm_survey *out);
 
-/* The same from a source that is already open (and becomes theirs, whatever the result). */
+/* The same from a source that is already open (they take ownership of it, even on failure). */
 limn_status lm_reader_open_source(limn_context *ctx, lm_source *source,
                                   const limn_read_options *options, const lm_schema *match,
                                   limn_reader **out);

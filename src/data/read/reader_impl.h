@@ -13,8 +13,8 @@ typedef struct lm_place {
 } lm_place;
 
 /* Where rows go. Row i starts at x + i * stride; label, target or weight is NULL when there is
- * none. While a file decides about its columns itself, a row holds one float a column: the number,
- * the number of the category, or NaN for a missing cell; with match it holds the features. */
+ * none. Without match, a row holds one float per column: the number, the number of the category, or
+ * NaN for a missing cell; with match it holds the features. */
 typedef struct lm_sink {
     float *x;
     int32_t *label;
@@ -28,18 +28,18 @@ typedef enum lm_guess { LM_GUESS_NO, LM_GUESS_YES, LM_GUESS_UNSURE } lm_guess;
 
 typedef struct lm_format {
     limn_format id;
-    bool binary; /* told by its first bytes; else the text must hold no zero byte */
-    /* Looks at reader->text, which holds at least one line or everything; for a binary format what
-     * has come so far (UNSURE: too little, but what there is fits). */
+    bool binary; /* detected from its first bytes; else the text must hold no zero byte */
+    /* Looks at reader->text, which holds at least one line or everything; for a binary format, what
+     * has arrived so far (UNSURE: too little, but it fits so far). */
     lm_guess (*detect)(const limn_reader *reader);
-    /* Reads what stands in front of the rows; fills reader->schema, has_label and state. */
+    /* Reads what comes before the rows; fills reader->schema, has_label and state. */
     limn_status (*open)(limn_reader *reader);
-    /* Appends the complete rows of reader->text to the sink and moves text.begin behind them, until
-     * the sink is full or the text ends inside a row. A row with bad data behind good ones is left
-     * for the next call, so that what is answered does not depend on how the bytes arrive. */
+    /* Appends the complete rows of reader->text to the sink and moves text.begin past them, until
+     * the sink is full or the text ends inside a row. A row with bad data after good ones is left
+     * for the next call, so that the answers do not depend on how the bytes arrive. */
     limn_status (*rows)(limn_reader *reader, lm_sink *sink);
-    /* True when a whole row stands at text.begin. Called after each fill, so it should remember how
-     * far it has looked. */
+    /* True when there is a whole row at text.begin. Called after each fill, so it should remember
+     * how far it has looked. */
     bool (*complete)(limn_reader *reader);
     void (*close)(limn_reader *reader);
 } lm_format;
@@ -50,7 +50,7 @@ extern const lm_format lm_npy_format;
 extern const lm_format lm_idx_format;
 extern const lm_format lm_arff_format;
 
-/* What a feature column holds, found out cell by cell while the file decides. */
+/* What a feature column holds, found out cell by cell without match. */
 typedef enum lm_column_kind {
     LM_COLUMN_OPEN, /* only missing cells so far */
     LM_COLUMN_NUMBER,
@@ -69,13 +69,13 @@ struct limn_reader {
     void *state; /* of the format */
     lm_text text;
     lm_schema schema;
-    lm_column_kind *kind; /* of each column, while the file decides; NULL with match, and for
-                             formats that hold numbers only */
-    uint64_t *kind_line;  /* where the kind of each column was decided */
+    lm_column_kind
+        *kind; /* of each column; NULL with match, and for formats that hold numbers only */
+    uint64_t *kind_line; /* where the kind of each column was decided */
     bool has_label, has_weight;
-    bool is_text;   /* no binary format: zero bytes are refused */
+    bool is_text;   /* not a binary format: zero bytes are refused */
     bool whole;     /* the whole file is wanted: features may grow, missing cells are counted */
-    size_t scanned; /* bytes behind text.begin in which LIBSVM found no newline */
+    size_t scanned; /* bytes after text.begin in which LIBSVM found no newline */
     uint64_t rows;  /* handed out */
     uint64_t rows_told, bytes_told; /* at the last report of progress */
     uint64_t bytes;                 /* of text that has been read */
@@ -96,7 +96,7 @@ static inline const char *lm_reader_name(const limn_reader *r) {
 limn_status lm_reader_fill(limn_reader *r);
 /* LIMN_E_DATA: more memory than the limit. about: "", "about" or "more than". */
 limn_status lm_too_large(limn_context *ctx, const char *name, const char *about, double bytes);
-/* LIMN_E_DATA: "FILE: line 7, column 3 (width): " in front of the rest of the sentence. */
+/* LIMN_E_DATA: "FILE: line 7, column 3 (width): " before the rest of the message. */
 limn_status lm_reader_fail(limn_reader *r, const lm_place *place, const char *format, ...)
     LM_PRINTF(3, 4);
 /* Gives r->kind its memory (r->schema.columns, all open) and chooses the columns that the options
@@ -112,10 +112,10 @@ limn_status lm_reader_number(limn_reader *r, const lm_place *place, size_t featu
 /* Stores the sample weight of row sink->n. */
 limn_status lm_reader_weight(limn_reader *r, const lm_place *place, const char *text, size_t length,
                              lm_sink *sink);
-/* When every row is there and the file decides: sorts the categories (and renumbers the cells),
- * finds and puts in what stands for missing cells if the options ask for it, settles the schema. */
+/* After the last row, without match: sorts the categories (and renumbers the cells), fills missing
+ * cells if the options ask for it, and completes the schema. */
 limn_status lm_reader_settle_columns(limn_reader *r, lm_sink *sink);
-/* Then: cells into features. The sink's rows become schema.features wide. */
+/* Then turns cells into features. The sink's rows become schema.features wide. */
 limn_status lm_reader_spread(limn_reader *r, lm_sink *sink);
 /* Ends row sink->n, whose cells, label and weight have been stored. */
 void lm_reader_accept(limn_reader *r, lm_sink *sink);
@@ -123,7 +123,7 @@ void lm_reader_accept(limn_reader *r, lm_sink *sink);
  * number. */
 limn_status lm_reader_label(limn_reader *r, const lm_place *place, const char *text, size_t length,
                             lm_sink *sink);
-/* Makes room for more features in every row, the one that is being written too. */
+/* Makes room for more features in every row, including the one being written. */
 limn_status lm_reader_widen(limn_reader *r, lm_sink *sink, size_t features);
 
 #endif

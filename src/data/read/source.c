@@ -1,5 +1,5 @@
-/* source.c: sequential bytes, plain or gzip (RFC 1952, any number of members one behind the other),
- * and the window of text over them.
+/* source.c: sequential bytes, plain or gzip (RFC 1952, any number of members in sequence), and the
+ * window of text over them.
  *
  * A read returns what one read(2) gave: on a pipe it never waits to fill a buffer. */
 #include "data/read/source.h"
@@ -48,7 +48,7 @@ static limn_status raw_read(lm_source *s, void *bytes, size_t capacity, size_t *
     } else {
         ssize_t done;
         while ((done = read(s->fd, bytes, capacity)) < 0 && errno == EINTR) {
-            /* A signal: the one who waits may want to give up. */
+            /* A signal: the user may want to cancel. */
             limn_status status = lm_progress(s->ctx, "reading", 0, 0, -1);
             if (status != LIMN_OK)
                 return status;
@@ -80,7 +80,7 @@ static void z_release(void *user, void *block) {
     lm_free(user, block);
 }
 
-/* Looks at the first bytes. A second one is waited for only behind the first byte of gzip. */
+/* Looks at the first bytes. A second byte is waited for only after the first byte of gzip. */
 static limn_status detect_gzip(lm_source *s) {
     limn_status status = raw_fill(s);
     if (status == LIMN_OK && s->raw_end_at == 1 && s->raw[0] == 0x1f)

@@ -7,7 +7,7 @@
 
 typedef struct lm_source lm_source;
 
-/* path "-" is standard input. Gzip is told by its first two bytes. */
+/* path "-" is standard input. Gzip is detected from its first two bytes. */
 limn_status lm_source_open(limn_context *ctx, const char *path, lm_source **out);
 /* Bytes that the caller keeps until the source is freed, handed out at most chunk at a time
  * (0: all at once), as a pipe would. For tests. */
@@ -15,18 +15,17 @@ limn_status lm_source_memory(limn_context *ctx, const char *name, const void *by
                              size_t chunk, lm_source **out);
 void lm_source_free(lm_source *source); /* NULL is allowed */
 
-/* What has arrived, at least one byte and at most capacity (which is > 0); 0 at the end. */
+/* Reads what has arrived, at least one byte and at most capacity (which is > 0); 0 at the end. */
 limn_status lm_source_read(lm_source *source, void *bytes, size_t capacity, size_t *got);
-/* The name for error sentences. */
+/* The name for error messages. */
 const char *lm_source_name(const lm_source *source);
-/* The part that has been taken in, 0..1; -1 unless the size is known. */
+/* The part that has been read, 0..1; -1 unless the size is known. */
 double lm_source_fraction(const lm_source *source);
-/* Size of the text in bytes when it is known beforehand (a regular file, not compressed), else 0.
- */
+/* Size of the text in bytes if known in advance (a regular file, not compressed), else 0. */
 uint64_t lm_source_text_size(const lm_source *source);
 
-/* The unread bytes are data[begin, end). Behind them stands a newline that belongs to nobody and
- * LM_TEXT_PADDING readable bytes, so that a parser needs no check of bounds inside a line. */
+/* The unread bytes are data[begin, end). They are followed by an extra newline and LM_TEXT_PADDING
+ * readable bytes, so that a parser needs no bounds checks inside a line. */
 enum { LM_TEXT_PADDING = 16 };
 
 typedef struct lm_text {
@@ -39,7 +38,7 @@ typedef struct lm_text {
 
 limn_status lm_text_init(limn_context *ctx, lm_text *text, lm_source *source);
 void lm_text_free(limn_allocator *mem, lm_text *text); /* the source too */
-/* Reads on once; eof is set when nothing is left. Moves the unread bytes. */
+/* Reads once more; eof is set when nothing is left. Moves the unread bytes. */
 limn_status lm_text_fill(limn_context *ctx, lm_text *text);
 
 #endif

@@ -1,9 +1,9 @@
-/* plane.c: generators whose shapes are drawn in the plane.
+/* plane.c: generators whose shapes lie in the plane.
  *
  * linear, wave, islands, checker: the two-dimensional problems of the vantage-point paper (Proenca
  * and Neves, Sec. 4.2, Fig. 3): A linearly separable, B a continuous and C a discontinuous border,
- * D balanced and E unbalanced priors. The paper shows its shapes as small pictures only; here they
- * are, u = x1, v = x2, points in the unit square, class 1 where the condition holds:
+ * D balanced and E unbalanced priors. The paper shows its shapes only as small pictures. Here, with
+ * u = x1, v = x2 and points in the unit square, class 1 is where the condition holds:
  *
  *   A  linear    (u - 1/2) cos a + (v - 1/2) sin a > 0, a = angle in degrees
  *   B  wave      v > 1/2 + height sin(2 pi waves u)
@@ -14,11 +14,11 @@
  *   E  checker with share=0.1
  *
  * share=auto: points are uniform in the square, so the share of class 1 is its area. share=s: the
- * class is drawn first, 1 with probability s, then the point uniformly in the part of the square
- * that belongs to it (points are drawn until one does; each part has 3 % of the area or more).
+ * class is drawn first, 1 with probability s, then the point uniformly in its part of the square
+ * (points are drawn until one falls there; each part has 3 % of the area or more).
  *
- * curved: two overlapping curved classes in the manner of the borders paper (Mills, Sec. 4), which
- * refers to an earlier paper for its own pair; here one whose class probability is known. u is
+ * curved: two overlapping curved classes, similar to those of the borders paper (Mills, Sec. 4),
+ * which refers to an earlier paper for its own pair; here the class probability is known. u is
  * standard normal in both classes, and with f(u) = bend sin(3 u/2)
  *
  *   v = f(u) + c + overlap N(0, 1),   c = -1 in class 0, +1 in class 1; class 1 has the share p;
@@ -27,15 +27,15 @@
  * so r = P(1|x) - P(0|x) = tanh((v - f(u))/overlap^2) at p = 1/2, the true border is v = f(u), and
  * the best possible error is Phi(-1/overlap), Phi the normal distribution function.
  *
- * drift: a stream whose classes move. Class c of k (all alike probable) is a Gaussian of standard
+ * drift: a stream whose classes move. Class c of k (all equally likely) is a Gaussian of standard
  * deviation spread around the point of the unit circle at the angle 2 pi (c/k + t); features beyond
  * the second are noise around 0. Row i has
  *
  *   mode=gradual  t = i/period                a full turn in period rows
- *   mode=abrupt   t = floor(4 i/period)/4     a quarter turn at once, four times in period rows
+ *   mode=abrupt   t = floor(4 i/period)/4     a sudden quarter turn, four times per period
  *
- * With two classes the best border is the line through 0 at a right angle to the centres; its error
- * is Phi(-1/spread). After half a period two classes have changed places. */
+ * With two classes the best border is the line through 0 perpendicular to the line of the centres;
+ * its error is Phi(-1/spread). After half a period two classes have changed places. */
 #include "data/synth/synth.h"
 
 #include <math.h>
@@ -46,7 +46,7 @@ static const double pi = 3.14159265358979323846;
 
 #define SHARE                                                                                  \
     {                                                                                          \
-        .key = "share", .help = "share of class 1; auto: its part of the square's area",       \
+        .key = "share", .help = "share of class 1; auto: its share of the square's area",      \
         .type = LIMN_PARAM_REAL, .default_value = "auto", .min = 0, .max = 1, .can_be_auto = 1 \
     }
 #define VPC "Proenca and Neves, vantage-point classification, Sec. 4.2"
@@ -93,7 +93,7 @@ static const limn_param linear_params[] = {
 
 const lm_synth lm_synth_linear = {
     .info = {.name = "linear",
-             .summary = "two classes in a square, a straight border",
+             .summary = "two classes in a square with a straight border",
              .paper = VPC ", problem A",
              .task = LIMN_CLASSIFY,
              .params = linear_params,
@@ -131,7 +131,7 @@ static const limn_param wave_params[] = {
 
 const lm_synth lm_synth_wave = {
     .info = {.name = "wave",
-             .summary = "two classes in a square, one curved border",
+             .summary = "two classes in a square with one curved border",
              .paper = VPC ", problem B",
              .task = LIMN_CLASSIFY,
              .params = wave_params,
@@ -159,7 +159,7 @@ static const limn_param islands_params[] = {
      .min = 1,
      .max = 100},
     {.key = "radius",
-     .help = "radius of a disk; the distance of two centres is 1",
+     .help = "radius of a disk; neighbouring centres are 1 apart",
      .type = LIMN_PARAM_REAL,
      .default_value = "0.4",
      .min = 0.1,
@@ -170,7 +170,7 @@ static const limn_param islands_params[] = {
 
 const lm_synth lm_synth_islands = {
     .info = {.name = "islands",
-             .summary = "two classes in a square, a border in several pieces",
+             .summary = "two classes in a square with a border in several pieces",
              .paper = VPC ", problem C",
              .task = LIMN_CLASSIFY,
              .params = islands_params,
@@ -202,7 +202,7 @@ static const limn_param checker_params[] = {
 
 const lm_synth lm_synth_checker = {
     .info = {.name = "checker",
-             .summary = "two classes in a square, on the cells of a chessboard",
+             .summary = "two classes in a square, as on a chessboard",
              .paper = VPC ", problem D; with share=0.1 problem E",
              .task = LIMN_CLASSIFY,
              .params = checker_params,
@@ -225,13 +225,13 @@ static void curved_row(const lm_synth_run *run, uint64_t row, lm_rng *rng, float
 
 static const limn_param curved_params[] = {
     {.key = "overlap",
-     .help = "scatter around the middle of a class; the middles are 2 apart",
+     .help = "standard deviation around the middle of a class; the middles are 2 apart",
      .type = LIMN_PARAM_REAL,
      .default_value = "0.7",
      .min = 0,
      .max = 100},
     {.key = "bend",
-     .help = "how far the border swings to both sides; 0: a straight one",
+     .help = "how far the border swings to each side; 0: a straight border",
      .type = LIMN_PARAM_REAL,
      .default_value = "1",
      .min = 0,
@@ -247,8 +247,8 @@ static const limn_param curved_params[] = {
 
 const lm_synth lm_synth_curved = {
     .info = {.name = "curved",
-             .summary = "two overlapping curved classes of known probability",
-             .paper = "Mills, borders classification, Sec. 4 (in its manner)",
+             .summary = "two overlapping curved classes with known class probabilities",
+             .paper = "after Mills, borders classification, Sec. 4",
              .task = LIMN_CLASSIFY,
              .params = curved_params,
              .param_count = LM_COUNT(curved_params)},
@@ -289,7 +289,7 @@ static const limn_param drift_params[] = {
      .min = 1,
      .max = 1e15},
     {.key = "mode",
-     .help = "a steady turn, or a quarter turn at once, four times in a period",
+     .help = "a steady turn, or a sudden quarter turn four times per period",
      .type = LIMN_PARAM_CHOICE,
      .default_value = "gradual",
      .choices = "gradual|abrupt"},
@@ -316,8 +316,8 @@ static const limn_param drift_params[] = {
 
 const lm_synth lm_synth_drift = {
     .info = {.name = "drift",
-             .summary = "a stream whose classes turn around a circle",
-             .paper = "none of the papers; for methods that learn online",
+             .summary = "a stream whose classes move around a circle",
+             .paper = "no paper; for methods that learn online",
              .task = LIMN_CLASSIFY,
              .params = drift_params,
              .param_count = LM_COUNT(drift_params)},

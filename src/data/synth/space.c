@@ -1,4 +1,4 @@
-/* space.c: generators of any number of dimensions.
+/* space.c: generators for any number of dimensions.
  *
  * disks: the four disks of the hyperdisk paper (Cevikalp, Triggs and Polikar 2008, Sec. 4.1). In
  * d = round + flat dimensions, row i belongs to class i mod 4, whose points are uniform in the ball
@@ -7,15 +7,15 @@
  * does not say which; by symmetry only the second matters).
  *
  * hypercube: uniform in [0, 1)^dims, as in the boundary forest paper (Mathy et al. 2015), which
- * searches there and needs no labels. Here class 1 is where w . (x - 1/2) > 0, w of dims standard
- * normal values from index UINT64_MAX, so both classes are equally probable.
+ * uses it for search and needs no labels. Here class 1 is where w . (x - 1/2) > 0, with w of dims
+ * standard normal values from index UINT64_MAX, so both classes are equally likely.
  *
- * mixture: class and cluster of a row are drawn, all alike probable; its point is normal with the
+ * mixture: class and cluster of a row are drawn, all equally likely; its point is normal with the
  * standard deviation spread in each feature around the cluster's centre. Cluster j of class c is
  * number k = c clusters + j; its centre is uniform in [0, 1)^dims, from index UINT64_MAX - k.
  *
- * friedman: the regression function of Friedman (1991) that is known as number 1, x uniform in
- * [0, 1)^dims; features beyond the fifth do not matter:
+ * friedman: the regression function known as Friedman #1 (1991), x uniform in [0, 1)^dims; features
+ * beyond the fifth do not matter:
  *
  *   y = 10 sin(pi x1 x2) + 20 (x3 - 1/2)^2 + 10 x4 + 5 x5 + noise N(0, 1) */
 #include "data/synth/synth.h"
@@ -70,13 +70,13 @@ static const limn_param disks_params[] = {
      .min = 1,
      .max = LM_SYNTH_MAX_DIMS},
     {.key = "flat",
-     .help = "dimensions that are compressed, the second among them",
+     .help = "dimensions that are compressed, including the second",
      .type = LIMN_PARAM_INT,
      .default_value = "200",
      .min = 1,
      .max = LM_SYNTH_MAX_DIMS},
     {.key = "factor",
-     .help = "how much they are compressed",
+     .help = "divisor of the compressed dimensions",
      .type = LIMN_PARAM_REAL,
      .default_value = "10",
      .min = 1,
@@ -154,7 +154,7 @@ static void mixture_shape(const lm_params *params, size_t *features, size_t *cla
     *classes = (size_t)lm_param_int(params, "classes");
 }
 
-/* Centres are drawn anew for each row: a table of them could be larger than memory. */
+/* Centres are drawn again for each row: a table of them could be larger than memory. */
 static void mixture_row(const lm_synth_run *run, uint64_t row, lm_rng *rng, float *x, double *y) {
     (void)row;
     uint64_t clusters = (uint64_t)lm_param_int(&run->params, "clusters");
@@ -198,7 +198,7 @@ static const limn_param mixture_params[] = {
 const lm_synth lm_synth_mixture = {
     .info = {.name = "mixture",
              .summary = "classes of Gaussian clusters around random centres",
-             .paper = "Mathy et al. 2015, the boundary forest algorithm (in its manner)",
+             .paper = "after Mathy et al. 2015, the boundary forest algorithm",
              .task = LIMN_CLASSIFY,
              .params = mixture_params,
              .param_count = LM_COUNT(mixture_params)},
@@ -230,7 +230,7 @@ static const limn_param friedman_params[] = {
      .min = 5,
      .max = LM_SYNTH_MAX_DIMS},
     {.key = "noise",
-     .help = "standard deviation of what is added to the function",
+     .help = "standard deviation of the noise added to the function",
      .type = LIMN_PARAM_REAL,
      .default_value = "1",
      .min = 0,

@@ -47,7 +47,7 @@ static limn_status fail_unknown(limn_context *ctx, const char *name) {
         snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
                  generators[i]->info.name);
     }
-    return lm_fail(ctx, LIMN_E_USAGE, "there is no generator '%s'; there are %s",
+    return lm_fail(ctx, LIMN_E_USAGE, "there is no generator '%s'; choose from %s",
                    lm_quote(name, strlen(name), quoted), known);
 }
 
@@ -208,7 +208,7 @@ limn_status limn_synth(limn_context *context, const limn_synth_options *options,
     status = lm_synth_start(context, own.name, own.params, own.param_count, &run);
     if (!status && own.rows == 0)
         status =
-            lm_fail(context, LIMN_E_USAGE, "%s: 0 rows are asked for; make at least 1", own.name);
+            lm_fail(context, LIMN_E_USAGE, "%s: cannot make 0 rows; ask for at least 1", own.name);
     if (!status)
         status = write_rows(context, &run, own.rows, path, &format);
     lm_synth_stop(&run);

@@ -1,9 +1,9 @@
-/* synth.h: seeded synthetic data sets of the papers, a row at a time.
+/* synth.h: seeded synthetic data sets of the papers, one row at a time.
  *
  * Row i depends on the seed, the parameters and i alone: its random numbers come from
  * lm_rng_at(seed, LM_STREAM_SYNTH, i), so a longer set begins with the rows of a shorter one. What
- * is common to all rows (the centres of a mixture, the hyperplane of the hypercube) comes from the
- * indices that no row reaches: UINT64_MAX - k, k = 0, 1, ... */
+ * all rows share (the centres of a mixture, the hyperplane of the hypercube) comes from indices
+ * that no row reaches: UINT64_MAX - k, k = 0, 1, ... */
 #ifndef LIMN_DATA_SYNTH_SYNTH_H
 #define LIMN_DATA_SYNTH_SYNTH_H
 
@@ -15,7 +15,7 @@ typedef struct lm_synth_run lm_synth_run;
 /* A generator: its table entry and what makes its rows. */
 typedef struct lm_synth {
     limn_synth_info info;
-    /* Features of a row, and classes (0: regression). */
+    /* The number of features, and of classes (0: regression). */
     void (*shape)(const lm_params *params, size_t *features, size_t *classes);
     /* What does not depend on the row, kept in run->state; NULL: nothing. */
     limn_status (*prepare)(limn_context *ctx, lm_synth_run *run);
@@ -33,8 +33,8 @@ struct lm_synth_run {
     void *state;              /* of prepare */
 };
 
-const lm_synth *lm_synth_find(const char *name); /* NULL if there is none of that name */
-/* params: "key=value", count of them. Stop the run in both cases. */
+const lm_synth *lm_synth_find(const char *name); /* NULL if there is none with that name */
+/* params: "key=value", count of them. Stop the run even on failure. */
 limn_status lm_synth_start(limn_context *ctx, const char *name, const char *const *params,
                            size_t count, lm_synth_run *run);
 void lm_synth_stop(lm_synth_run *run);
@@ -58,13 +58,13 @@ extern const lm_synth lm_synth_linear, lm_synth_wave, lm_synth_islands, lm_synth
     }
 enum { LM_SYNTH_MAX_DIMS = 100000 };
 
-/* Uniform in [0, 1), a multiple of 2^-24: exact in a float, so that a label which is computed from
- * the float is the label of the point that is written. */
+/* Uniform in [0, 1), a multiple of 2^-24: exact in a float, so that a label computed from the float
+ * belongs to the point that is written. */
 static inline float lm_synth_unit(lm_rng *rng) {
     return (float)(lm_rng_next(rng) >> 40) * 0x1p-24f;
 }
-/* The label after noise: with that probability one of the other classes, all alike. Call it last in
- * a row, so that noise changes labels only. */
+/* The label after noise: with that probability one of the other classes, all equally likely. Call
+ * it last for a row, so that noise changes only labels. */
 double lm_synth_label(const lm_synth_run *run, lm_rng *rng, uint64_t label);
 
 #endif

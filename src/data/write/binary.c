@@ -1,4 +1,4 @@
-/* binary.c: rows as NPY and IDX, labels in a file of their own.
+/* binary.c: rows as NPY and IDX, labels in a separate file.
  *
  * NPY 1.0: "\x93NUMPY", version, the length of a header that makes a multiple of 64 bytes, the
  * header as a Python dictionary, the values: float32, little-endian, row by row. Classes are int64
@@ -98,7 +98,7 @@ static double number_class(const lm_table_out *t, int32_t id) {
 
 /* ---- UTF-8 ---- */
 
-/* The character at *p, which moves behind it; UINT32_MAX when it is not valid. */
+/* The character at *p, which moves past it; UINT32_MAX when it is not valid. */
 static uint32_t next_character(const char **p) {
     const unsigned char *s = (const unsigned char *)*p;
     unsigned more = s[0] < 0x80 ? 0 : s[0] < 0xc2 ? 9 : s[0] < 0xe0 ? 1 : s[0] < 0xf0 ? 2 : 3;
@@ -225,7 +225,7 @@ static limn_status idx_check(lm_table_out *t) {
     char shown[48];
     if (t->shape.rows > UINT32_MAX || schema->features > UINT32_MAX)
         return lm_fail(t->ctx, LIMN_E_DATA,
-                       "%s: IDX counts rows and features in 32 bits, which is not enough; write "
+                       "%s: too many rows or features for IDX, which counts them in 32 bits; write "
                        "NPY",
                        t->path);
     t->label_type = IDX_DOUBLE;
@@ -237,8 +237,8 @@ static limn_status idx_check(lm_table_out *t) {
         int64_t value;
         if (!whole_name(name, &value) || value < INT32_MIN || value > INT32_MAX)
             return lm_fail(t->ctx, LIMN_E_DATA,
-                           "%s: the label '%s' is not a whole number of 32 bits, as IDX labels "
-                           "are; write NPY, CSV or ARFF",
+                           "%s: the label '%s' is not a 32-bit whole number, as IDX labels must "
+                           "be; write NPY, CSV or ARFF",
                            t->path, lm_quote(name, strlen(name), shown));
     }
     return LIMN_OK;

@@ -1,14 +1,13 @@
 /* number.c: floats as the shortest decimal text that reads back as the same float.
  *
  * Notation: every real number between lo and hi, the middles between value and its neighbours,
- * reads back as value. Scaled by a power of ten, so that value has nine digits in front of the
- * point, lo and hi are at least 5 apart: a whole number of nine digits is always enough, and the
- * most zeros that some whole number between lo and hi ends in give the fewest digits.
+ * reads back as value. Scaled by a power of ten, so that value has nine digits before the point, lo
+ * and hi are at least 5 apart. So a whole number of nine digits is always enough, and the one
+ * between lo and hi with the most trailing zeros is shortest.
  *
  * The scaling is done in doubles: three roundings of 2^-53 each on numbers below 1.5e9, so less
- * than SLACK. The bounds are taken wider by SLACK; a candidate that close to one of them is read
- * back, and refused when another float comes out. So the answer is always right, and the shortest
- * there is. */
+ * than SLACK. The bounds are widened by SLACK; a candidate that close to a bound is read back, and
+ * rejected if it gives another float. So the result is always correct and the shortest possible. */
 #include "data/number.h"
 #include "data/write/write_impl.h"
 
@@ -49,7 +48,7 @@ size_t lm_format_whole(uint32_t value, char *text) {
 static size_t lay_out(uint32_t digits, int exponent, char *text) {
     char d[16];
     size_t count = lm_format_whole(digits, d);
-    int point = exponent + (int)count; /* digits in front of the point */
+    int point = exponent + (int)count; /* digits before the point */
     char *p = text;
     if (point > -4 && point <= 0) {
         memcpy(p, "0.000", 5);
@@ -102,7 +101,7 @@ static scaled scale(float value) {
     uint32_t less = bits - 1;
     memcpy(&below, &less, sizeof below);
     double v = value, gap = v - (double)below;
-    /* The neighbour above is as far away as the one below, but for powers of two: twice as far. */
+    /* The neighbour above is as far away as the one below, or twice as far for powers of two. */
     bool power = (bits & 0x7fffff) == 0 && bits > 0x800000;
     double lo = v - gap / 2, hi = v + (power ? gap : gap / 2);
     uint64_t wide;

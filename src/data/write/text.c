@@ -1,14 +1,14 @@
 /* text.c: rows as CSV, LIBSVM and ARFF text.
  *
- * CSV: RFC 4180 with LF. A header when the columns have names. A column of categories is one column
- * again. Quotes stand around what would be split, cut or taken for another format without them:
- * also around the separators that are not in use, for the reader guesses among them.
+ * CSV: RFC 4180 with LF. A header when the columns have names. Categories become one column again.
+ * Cells are quoted if they would otherwise be split, cut or taken for another format; this includes
+ * cells with separators that are not in use, because the reader guesses among them.
  *
- * LIBSVM: zeros are left out, but for the last feature of the first row, so that the number of
+ * LIBSVM: zeros are left out, except for the last feature of the first row, so that the number of
  * features survives.
  *
- * ARFF: dense rows; names and nominal values in single quotes where needed, with a backslash in
- * front of quotes, percent signs and backslashes, and \n, \r and \t for what they stand for. */
+ * ARFF: dense rows; names and nominal values in single quotes where needed, with a backslash before
+ * quotes, percent signs and backslashes, and \n, \r and \t for control characters. */
 #include "data/number.h"
 #include "data/write/write_impl.h"
 
@@ -79,7 +79,7 @@ static limn_status csv_check(lm_table_out *t) {
 
 /* ---- CSV ---- */
 
-/* One cell a line: nothing but quotes keeps blanks and empty cells. */
+/* One cell per line: only quotes preserve blanks and empty cells. */
 static bool is_narrow(const lm_table_out *t) {
     return t->shape.schema->columns + t->shape.labelled == 1;
 }
@@ -139,7 +139,7 @@ static limn_status csv_begin(lm_table_out *t) {
     return put_char(&t->data, '\n');
 }
 
-/* Features without categories, each with the separator in front of it that is not the first. */
+/* Features without categories, with a separator before each but the first. */
 static limn_status put_numbers(lm_stream *s, const float *row, size_t count, char delimiter) {
     for (size_t j = 0; j < count; j++) {
         char *p = lm_stream_room(s, LM_NUMBER_BYTES);
@@ -154,7 +154,7 @@ static limn_status put_numbers(lm_stream *s, const float *row, size_t count, cha
 
 typedef limn_status cell_writer(lm_table_out *t, const char *text);
 
-/* One cell a column; none stands for no category. */
+/* One cell per column; none is written where there is no category. */
 static limn_status put_columns(lm_table_out *t, const float *row, char delimiter, const char *none,
                                cell_writer *put) {
     const lm_schema *schema = t->shape.schema;
@@ -194,7 +194,7 @@ static bool is_number(const lm_table_out *t, const limn_rows *rows, size_t i, si
 }
 
 /* A table without a header may begin with a row that looks like one: all text, or text above a
- * number. The reader must be told then. */
+ * number. Reading it back then needs an option. */
 static void warn_of_header(lm_table_out *t, const limn_rows *rows) {
     size_t count = t->shape.schema->columns + t->shape.labelled;
     bool number = false, above = false;
@@ -204,7 +204,7 @@ static void warn_of_header(lm_table_out *t, const limn_rows *rows) {
         above = above || (!is && rows->n > 1 && is_number(t, rows, 1, c));
     }
     if (above || !number)
-        lm_warn(t->ctx, "%s: the first row looks like a header; read it with header no",
+        lm_warn(t->ctx, "%s: the first row looks like a header; read it with --header no",
                 strcmp(t->path, "-") == 0 ? "standard output" : t->path);
 }
 
@@ -253,7 +253,7 @@ static limn_status put_token(lm_table_out *t, const char *text) {
     return put_text(&t->data, text);
 }
 
-/* bare: nothing stands on the line yet. */
+/* bare: nothing is on the line yet. */
 static limn_status put_pair(lm_stream *s, size_t j, float value, bool *bare) {
     char *p = lm_stream_room(s, (size_t)2 * LM_NUMBER_BYTES), *start = p;
     if (!p)
@@ -275,7 +275,7 @@ static limn_status put_pairs(lm_table_out *t, const float *row, bool first) {
     for (size_t j = 0; j < d && status == LIMN_OK; j++)
         if (row[j] != 0.0f || signbit(row[j]) || (first && j + 1 == d))
             status = put_pair(&t->data, j, row[j], &bare);
-    if (bare && status == LIMN_OK) /* a blank line would be no row */
+    if (bare && status == LIMN_OK) /* a blank line would not be a row */
         status = put_pair(&t->data, 0, 0.0f, &bare);
     return status == LIMN_OK ? put_char(&t->data, '\n') : status;
 }

@@ -1,9 +1,9 @@
-/* write.c: opening, filling and finishing a data file, whatever its format; and the names of files
- * and formats. The formats themselves are in text.c and binary.c.
+/* write.c: opening, filling and finishing a data file of any format; and the names of files and
+ * formats. The formats themselves are in text.c and binary.c.
  *
- * A table that keeps its labels apart has two files. Both are complete, with all that lack of space
- * could spoil behind them, before the first gets its name; the labels get theirs first, so that
- * rows never stand there without them. */
+ * A table with separate labels has two files. Both are written completely, so that lack of space
+ * can no longer matter, before either gets its final name; the label file is renamed first, so that
+ * rows never exist without their labels. */
 #include "data/write/write_impl.h"
 
 #include "base/sized.h"
@@ -38,7 +38,7 @@ static bool is_packed(const char *path) {
     return length > 3 && strcasecmp(path + length - 3, ".gz") == 0;
 }
 
-/* The extension without a ".gz" behind it: its dot and its length, 0 when there is none. */
+/* The extension, not counting a final ".gz": its dot and its length, 0 when there is none. */
 static const char *extension(const char *path, size_t *length) {
     const char *name = last_part(path), *end = name + strlen(name) - (is_packed(name) ? 3 : 0);
     for (const char *p = end; p > name + 1;)
@@ -137,7 +137,7 @@ limn_status lm_stream_open(limn_context *ctx, const char *path, lm_stream *strea
 static limn_status deflate_all(lm_stream *s, const void *bytes, size_t size, int flush) {
     limn_status status = LIMN_OK;
     int result = Z_OK;
-    s->z.next_in = (unsigned char *)(uintptr_t)bytes; /* zlib does not write there */
+    s->z.next_in = (unsigned char *)(uintptr_t)bytes; /* zlib does not write to it */
     s->z.avail_in = (unsigned)size;
     do {
         s->z.next_out = s->packed;
@@ -240,13 +240,13 @@ char *lm_table_label_name(const lm_table_out *table) {
 
 limn_status lm_table_changed(lm_table_out *table) {
     return lm_fail(table->ctx, LIMN_E_DATA,
-                   "%s is not written, for the input changed while it was read; try again",
+                   "%s was not written, because the input changed while it was read; try again",
                    table->path);
 }
 
 /* ---- opening ---- */
 
-/* A pipe, a terminal, ...: no second file stands beside it. */
+/* A pipe, a terminal, ...: no second file can be next to it. */
 static bool has_no_folder(const char *path) {
     struct stat info;
     return strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
@@ -259,7 +259,7 @@ static limn_status choose_format(lm_table_out *t, limn_format format) {
     extension(t->path, &length);
     if (format == LIMN_FORMAT_AUTO && length && !has_no_folder(t->path))
         return lm_fail(t->ctx, LIMN_E_USAGE,
-                       "%s: the name does not tell which format to write; use .csv, .tsv, "
+                       "%s: the format cannot be detected from the name; use .csv, .tsv, "
                        ".libsvm, .npy, .idx or .arff, or name the format",
                        t->path);
     if (format == LIMN_FORMAT_AUTO)
@@ -276,16 +276,15 @@ static limn_status choose_delimiter(lm_table_out *t, char delimiter) {
     bool tabs = is_extension(t->path, ".tsv") || is_extension(t->path, ".tab");
     t->delimiter = delimiter ? delimiter : tabs ? '\t' : ',';
     if (delimiter && t->kind->id != LIMN_FORMAT_CSV)
-        return lm_fail(t->ctx, LIMN_E_USAGE,
-                       "%s: only CSV has a separator to choose; leave it out for %s", t->path,
-                       limn_format_name(t->kind->id));
+        return lm_fail(t->ctx, LIMN_E_USAGE, "%s: only CSV takes a separator; leave it out for %s",
+                       t->path, limn_format_name(t->kind->id));
     if (strchr("\"\r\n.+-eE0123456789", t->delimiter))
         return lm_fail(t->ctx, LIMN_E_USAGE, "'%c' cannot separate cells; use , ; or a tab",
                        t->delimiter == '\r' || t->delimiter == '\n' ? ' ' : t->delimiter);
     return LIMN_OK;
 }
 
-/* Two names of one file, whether it is there already or not: the same last part in one folder. */
+/* Whether two paths name the same file, existing or not: the same last part in the same folder. */
 static bool same_place(const char *a, const char *b) {
     char folders[2][PATH_MAX];
     const char *paths[] = {a, b}, *last[2];
@@ -309,7 +308,7 @@ static bool same_place(const char *a, const char *b) {
 static limn_status choose_label_file(lm_table_out *t, const char *label_file) {
     if (label_file && !t->kind->apart)
         return lm_fail(t->ctx, LIMN_E_USAGE,
-                       "%s: a file of the format %s holds its labels itself; leave the label file "
+                       "%s: the format %s stores labels with the rows; leave the label file "
                        "out",
                        t->path, limn_format_name(t->kind->id));
     if (label_file && same_place(label_file, t->path))
@@ -352,8 +351,8 @@ static limn_status table_new(limn_context *ctx, const char *path, const limn_wri
     return status;
 }
 
-/* What is not a regular file is left alone: opening and closing a pipe would tell its reader that
- * this was all. */
+/* Only regular files are tried: opening and closing a pipe would look like the end of the data to
+ * its reader. */
 static limn_status try_path(limn_context *ctx, const char *path) {
     struct stat info;
     limn_output *output = NULL;
@@ -389,8 +388,8 @@ static limn_status settle_labels(lm_table_out *t, bool named) {
                        t->label_path);
     if (t->shape.labelled && t->kind->apart && !t->label_path)
         return lm_fail(t->ctx, LIMN_E_USAGE,
-                       "%s: the format %s has its labels in a file of their own; name that file "
-                       "too, or leave the labels out",
+                       "%s: the format %s stores labels in a separate file; name that file too, or "
+                       "leave out the labels",
                        strcmp(t->path, "-") == 0 ? "standard output" : t->path,
                        limn_format_name(t->kind->id));
     if (!t->shape.labelled) {
@@ -472,14 +471,14 @@ void lm_table_discard(lm_table_out *table) {
     lm_free(&mem, table);
 }
 
-/* Labels that an earlier run left beside a file that has none now would be taken for its own. */
+/* A label file left by an earlier run would be taken for the labels of a file that now has none. */
 static void warn_of_stale_labels(lm_table_out *t) {
     struct stat info;
     if (!t->kind->apart || t->label_path || has_no_folder(t->path))
         return;
     char *name = lm_companion_name(&t->mem, t->path);
     if (name && stat(name, &info) == 0)
-        lm_warn(t->ctx, "%s will be taken for the labels of %s, which has none; remove it", name,
+        lm_warn(t->ctx, "%s would be read as the labels of %s, which has none; remove it", name,
                 t->path);
     lm_free(&t->mem, name);
 }
@@ -496,7 +495,8 @@ static limn_status commit_both(lm_table_out *t) {
     if (status != LIMN_OK && t->label_path) {
         char why[LM_ERROR_BYTES];
         snprintf(why, sizeof why, "%s", limn_error(t->ctx));
-        return lm_fail(t->ctx, status, "%s; the labels in %s are new already", why, t->label_path);
+        return lm_fail(t->ctx, status, "%s; the labels in %s have already been written", why,
+                       t->label_path);
     }
     return status;
 }

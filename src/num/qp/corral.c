@@ -1,29 +1,29 @@
-/* corral.c: Wolfe's corral, with bounds and a window.
+/* corral.c: Wolfe's nearest-point algorithm ("corral"), with bounds and a working set (the window).
  *
  * After P. Wolfe, "Finding the nearest point in a polytope", Mathematical Programming 11 (1976).
- * The weights are of three kinds: at 0, at the bound, and free (the corral). With g = Ga - q:
+ * Each weight is at 0, at the bound, or free; the free ones are the corral. With g = Ga - q:
  *
- *   1. all moves d of the free weights (sum d = 0) are tried at once: (G d)_free = lambda - g_free,
+ *   1. solve for the best move d of all free weights (sum d = 0): (G d)_free = lambda - g_free,
  *      from the Cholesky factor of G_free + c 11', which is positive definite where the free points
  *      are affinely independent; c 11' changes nothing, as 1'd = 0;
- *   2. if a weight leaves [0, bound] on the way, the move ends there, that weight is fixed at the
- *      end which it met and leaves the factor; back to 1;
- *   3. at the end of the move all free g are equal, to lambda. A fixed weight at 0 with g < lambda,
- *      or at the bound with g > lambda, is freed: the worst; back to 1. Without such: the end.
+ *   2. if a weight would leave [0, bound], the move stops there, that weight is fixed at the
+ *      end it reached and leaves the factor; back to 1;
+ *   3. after the full move all free g equal lambda. A fixed weight at 0 with g < lambda, or at
+ *      the bound with g > lambda, can be freed: the worst one is; back to 1. If none, done.
  *
- * A point that depends on the free ones (its pivot is rounding) is not taken in: the weights move
- * along the null vector instead, downhill, until one of them is fixed, which makes room.
+ * A point that depends on the free ones (its pivot is rounding error) is not added directly: the
+ * weights first move downhill along the null vector until one of them is fixed, which makes room.
  *
- * Departures. The bound, which makes soft spheres the same program: a few weights are free (at most
- * the rank + 1), many at the bound, and no pairs need be balanced one by one. The window: a product
- * with G costs n p, so that 3. looks at a few candidates of each product (those furthest on the
- * wrong side) with their own small matrix, until none is left, before the next product. Moves are
- * made by d from the present weights, so that the factor's errors are made good by the next move.
+ * Departures from Wolfe. The bound makes soft spheres the same program: a few weights are free (at
+ * most rank + 1), many are at the bound, and no pairs need to be balanced one by one. The window: a
+ * product with G costs n p, so step 3 takes a few candidates from each product (those furthest on
+ * the wrong side) and works through them with their own small matrix before the next product. Moves
+ * are relative to the current weights, so the next move corrects the factor's errors.
  *
- * Numbers are scaled by a power of two so that max G_ii is about 1, and q is shifted, which sum a =
- * 1 allows. Bounds: f(b) >= f(a) - gap, gap = g'a - min g'b over feasible b. With a constant h such
- * that f + h is half a squared distance, 2 (f(a) + h) = D, the hyperplane through the nearest point
- * gives (D - gap)^2 / D <= squared distance, which is tighter by gap^2 / D. */
+ * Numbers are scaled by a power of two so that max G_ii is about 1, and q is shifted, which changes
+ * nothing as sum a = 1. Bounds: f(b) >= f(a) - gap, gap = g'a - min g'b over feasible b. With a
+ * constant h such that f + h is half a squared distance, 2 (f(a) + h) = D, the hyperplane through
+ * the nearest point gives (D - gap)^2 / D <= squared distance, which is tighter by gap^2 / D. */
 #include "num/qp/corral.h"
 #include "base/quickselect.h"
 #include "num/cholesky.h"
@@ -33,7 +33,8 @@
 #include <string.h>
 
 enum { WINDOW_MAX = 64, NONE = -1 };
-/* Of max G_ii: pivots that are rounding for certain, and those that are not. */
+/* Relative to max G_ii: pivots that are certainly rounding error, and those that are certainly
+ * not. */
 #define PIVOT_LEAST 1e-13
 #define PIVOT_SAFE 1e-6
 
@@ -41,12 +42,12 @@ typedef struct corral {
     const lm_corral_task *task;
     const lm_qp_gram *gram;
     const lm_simd_dense *kernels;
-    size_t n, room, batch; /* room: of the window; batch: candidates of a product */
-    size_t free_max;       /* of these at once */
+    size_t n, room, batch; /* room: of the window; batch: candidates per product */
+    size_t free_max;       /* free weights at once */
     double bound;          /* INFINITY: none */
-    double scale, shift;   /* by which G and q, and what is taken off q (scaled) */
-    double top, noise; /* max G_ii (scaled, 1 where it is 0), what rounding makes of a gradient */
-    double least;      /* violations up to this are none */
+    double scale, shift;   /* the factor for G and q; what is subtracted from q (scaled) */
+    double top, noise;     /* max G_ii (scaled, 1 where it is 0), rounding error of a gradient */
+    double least;          /* violations up to this do not count */
     /* of all points */
     double *a, *g, *product, *weight;
     size_t *support;
@@ -56,7 +57,7 @@ typedef struct corral {
     size_t size;
     size_t *member;
     double *h;      /* G among its members, room x room */
-    double *gw;     /* their g at the present a */
+    double *gw;     /* their g at the current a */
     double *moved;  /* G d of a move */
     double *before; /* their a at the last product */
     bool *free, *shunned;
@@ -64,7 +65,7 @@ typedef struct corral {
     lm_cholesky factor;
     size_t *order; /* slots */
     double *d, *row;
-    bool full, exact; /* exact: g is from all weights, not from changes */
+    bool full, exact; /* exact: g was computed from all weights, not updated */
     lm_qp_result *result;
 } corral;
 
@@ -85,7 +86,7 @@ static void lay_out(corral *c, size_t n, size_t support_max, lm_cursor *at) {
     c->n = n;
     c->room = room;
     c->batch = batch_of(n);
-    c->free_max = capacity++; /* one row more, for what depends on all */
+    c->free_max = capacity++; /* one extra row, for a point that depends on all others */
     c->factor.capacity = capacity;
     c->g = lm_take(at, n, sizeof *c->g);
     c->product = lm_take(at, n, sizeof *c->product);
@@ -115,7 +116,7 @@ bool lm_qp_scratch(size_t n, size_t support_max, size_t *bytes) {
 
 /* ---- the window ---- */
 
-/* Member i into the window; its slot. There is room. */
+/* Adds member i to the window, which has room; returns its slot. */
 static size_t admit(corral *c, size_t i) {
     size_t s = c->size++;
     double *row = c->h + s * c->room;
@@ -133,7 +134,7 @@ static size_t admit(corral *c, size_t i) {
     return s;
 }
 
-/* Takes slot s, which is not free, out: the last one moves there. */
+/* Removes slot s, which is not free; the last slot moves there. */
 static void evict(corral *c, size_t s) {
     size_t last = --c->size, room = c->room;
     c->slot[c->member[s]] = NONE;
@@ -156,7 +157,7 @@ static void evict(corral *c, size_t s) {
 
 /* ---- the free ones ---- */
 
-/* Prepares slot s as the next of the factor; the square of its pivot. */
+/* Prepares slot s as the next row of the factor; returns the square of its pivot. */
 static double try_slot(corral *c, size_t s) {
     const double *h = c->h + s * c->room;
     for (size_t f = 0; f < c->factor.size; f++)
@@ -170,7 +171,7 @@ static void set_free(corral *c, size_t s, double pivot) {
     lm_cholesky_append(&c->factor, pivot);
 }
 
-/* The f-th free weight is fixed at the nearer end. */
+/* Fixes the f-th free weight at the nearer end. */
 static void fix(corral *c, size_t f) {
     size_t s = c->order[f];
     double *a = &c->a[c->member[s]];
@@ -194,8 +195,8 @@ typedef struct move {
     int32_t extra;
     size_t count;       /* of d */
     double slope, bend; /* g'd, d'Gd */
-    double limit;       /* where the first weight meets its end */
-    size_t blocked;     /* that weight's place in d */
+    double limit;       /* where the first weight reaches its end */
+    size_t blocked;     /* that weight's index in d */
 } move;
 
 static size_t slot_of_move(const corral *c, const move *m, size_t k) {
@@ -203,7 +204,7 @@ static size_t slot_of_move(const corral *c, const move *m, size_t k) {
 }
 
 static void measure(corral *c, move *m) {
-    double lambda = mean_free(c); /* of no effect, as sum d = 0, but on rounding */
+    double lambda = mean_free(c); /* no effect except on rounding, as sum d = 0 */
     m->count = c->factor.size + (m->extra != NONE);
     memset(c->moved, 0, c->size * sizeof *c->moved);
     m->slope = m->bend = 0;
@@ -237,7 +238,7 @@ static void make(corral *c, const move *m, double t) {
     c->kernels->axpy(t, c->moved, c->gw, c->size);
 }
 
-/* Moves the free weights to where their g are equal, or as far as they may. True: there. */
+/* Moves the free weights to where their g are equal, or as far as possible. True: all the way. */
 static bool equalise(corral *c, size_t *dropped) {
     const lm_cholesky *f = &c->factor;
     move m = {.extra = NONE};
@@ -251,9 +252,9 @@ static bool equalise(corral *c, size_t *dropped) {
     c->result->iterations++;
     measure(c, &m);
     find_limit(c, &m);
-    if (!(m.slope < 0)) /* rounding is all that is left */
+    if (!(m.slope < 0)) /* only rounding is left */
         return true;
-    /* 1 but for the errors of the factor. */
+    /* 1 except for errors of the factor. */
     double t = m.bend > 0 ? -m.slope / m.bend : INFINITY;
     t = fabs(t - 1) < 0.5 ? 1 : t;
     bool there = t < m.limit;
@@ -265,9 +266,9 @@ static bool equalise(corral *c, size_t *dropped) {
     return there;
 }
 
-/* Slot s depends on the free ones, its try having been the last: moves along the null vector,
- * downhill, until a weight is fixed. False: the move has a lowest point on its way, s may be freed
- * with this pivot, or, if not *useful, should be left alone. */
+/* Slot s, which was tried last, depends on the free ones: moves downhill along the null vector
+ * until a weight is fixed. False: the move has a minimum before that; s may be freed with this
+ * pivot or, if not *useful, should be left alone. */
 static bool slide(corral *c, size_t s, bool *useful, double *pivot) {
     lm_cholesky *f = &c->factor;
     move m = {.extra = (int32_t)s};
@@ -275,7 +276,8 @@ static bool slide(corral *c, size_t s, bool *useful, double *pivot) {
     *useful = true;
     for (size_t k = 0; k < f->size; k++)
         c->d[k] = -last[k];
-    /* The sum of the move is 0 in exact numbers; rounding is taken off along M^-1 1. */
+    /* The sum of the move is exactly 0 without rounding; the rounding error is removed along M^-1
+     * 1. */
     double ones = c->kernels->dot(f->ones, f->ones, f->size);
     double excess = 1 + c->kernels->dot(f->ones, c->d, f->size); /* 1'd: 1'L'^-1 v = ones'v */
     c->kernels->axpy(-excess / ones, f->ones, c->d, f->size);
@@ -308,9 +310,9 @@ static bool slide(corral *c, size_t s, bool *useful, double *pivot) {
     return true;
 }
 
-/* Whether what was tried last depends on the free ones, as far as can be told: its pivot is the
- * square of its distance from their span, small against the rounding of G times the combination
- * that comes nearest. */
+/* Whether the point tried last depends on the free ones, as far as rounding allows: its pivot is
+ * the square of its distance from their span, which is small against the rounding of G times the
+ * nearest combination. */
 static bool depends(corral *c, double pivot) {
     const lm_cholesky *f = &c->factor;
     double sum = 1;
@@ -325,8 +327,8 @@ static bool depends(corral *c, double pivot) {
     return pivot <= 4 * DBL_EPSILON * sum * sum * c->top;
 }
 
-/* Frees slot s, making room for it first where it depends on those that are free. False: it was
- * left fixed. */
+/* Frees slot s, after making room for it if it depends on the free ones. False: it was left
+ * fixed. */
 static bool liberate(corral *c, size_t s) {
     for (;;) {
         double pivot = try_slot(c, s);
@@ -379,8 +381,8 @@ static bool equal_already(const corral *c) {
     return high - low <= c->noise / 8;
 }
 
-/* Steps 1 to 3 among the members of the window. What was taken in vain, or cannot be, is left
- * alone until the next product. */
+/* Steps 1 to 3 among the members of the window. A member that was freed without gain, or cannot be
+ * freed, is left alone until the next product. */
 static void solve_window(corral *c, double least) {
     size_t tries = 0, limit = 4 * c->room + 16;
     int32_t taken = NONE;
@@ -399,7 +401,7 @@ static void solve_window(corral *c, double least) {
 
 /* ---- products ---- */
 
-/* g from all weights, or from those that changed where that is much less. */
+/* Computes g from all weights, or updates it from those that changed where that is much cheaper. */
 static void update_gradient(corral *c, bool exact) {
     size_t all = 0, changed = 0;
     const double *q = c->task->q;
@@ -454,7 +456,7 @@ double lm_qp_least(const double *g, size_t n, double bound, double *room) {
     return sum;
 }
 
-/* lambda where none is free: between the ends' own. */
+/* lambda where none is free: the middle between the limits that the two ends give. */
 static double middle(const corral *c) {
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < c->n; i++)
@@ -465,10 +467,10 @@ static double middle(const corral *c) {
     return isfinite(low) && isfinite(high) ? (low + high) / 2 : isfinite(low) ? low : high;
 }
 
-/* What rounding has made of sum a = 1 is made good. */
+/* Restores sum a = 1 after rounding. */
 static void restore_sum(corral *c) {
     double sum = 0, lost = 0, most = 0, *widest = NULL;
-    for (size_t i = 0; i < c->n; i++) { /* compensated: rounding is what it is about */
+    for (size_t i = 0; i < c->n; i++) { /* compensated summation, as rounding matters here */
         double part = c->a[i] - lost, next = sum + part;
         lost = (next - sum) - part;
         sum = next;
@@ -486,7 +488,7 @@ static void restore_sum(corral *c) {
         *widest = fmin(fmax(*widest + (1 - sum + lost), 0), c->bound);
 }
 
-/* Value, gap and lower bound at the present weights. */
+/* Value, gap and lower bound at the current weights. */
 static void appraise(corral *c, bool exact) {
     const double *q = c->task->q;
     double linear = 0, curved = 0;
@@ -509,7 +511,8 @@ static void appraise(corral *c, bool exact) {
     c->lower = fmax(c->lower, lower - noise);
 }
 
-/* The candidates of this product into the window, worst first; the others that are fixed out. */
+/* Moves the candidates of this product into the window, worst first; other fixed members leave
+ * it. */
 static double refill(corral *c) {
     double by[WINDOW_MAX];
     size_t chosen[WINDOW_MAX], count = 0;
@@ -542,7 +545,7 @@ static double refill(corral *c) {
     return count > 0 ? by[0] : 0;
 }
 
-/* ---- beginning ---- */
+/* ---- starting point ---- */
 
 static void find_scale(corral *c) {
     const double *q = c->task->q, *diagonal = c->gram->diagonal;
@@ -553,7 +556,7 @@ static void find_scale(corral *c) {
         low = fmin(low, q[i]);
         high = fmax(high, q[i]);
     }
-    /* q may be so much larger that G does not matter at all; it must not overflow. */
+    /* q may be so much larger than G that G does not matter; it must not overflow. */
     double range = high / 2 - low / 2, unit = fmax(top, ldexp(range, -200));
     frexp(unit > 0 ? unit : 1, &exponent);
     exponent = exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent;
@@ -564,7 +567,7 @@ static void find_scale(corral *c) {
     c->least = fmax(c->task->goal.tolerance * c->top / 2, c->noise / 4);
 }
 
-/* The best single point, or the largest diagonals at the bound. */
+/* Starts from the best single point, or with the largest diagonals at the bound. */
 static void begin_plain(corral *c) {
     const double *q = c->task->q, *diagonal = c->gram->diagonal;
     memset(c->a, 0, c->n * sizeof *c->a);
@@ -581,7 +584,7 @@ static void begin_plain(corral *c) {
         c->a[best] = 1;
         return;
     }
-    double given = 0; /* how many times the bound; the rest goes to the next */
+    double given = 0; /* weight given so far, in bounds; the next one gets the rest */
     size_t k = (size_t)fmin(floor(1 / c->bound), (double)(c->n - 1));
     memcpy(c->product, diagonal, c->n * sizeof *c->product);
     lm_rng rng = lm_rng_at(0, 0, c->n);
@@ -595,7 +598,7 @@ static void begin_plain(corral *c) {
             }
 }
 
-/* goal.start made feasible; false: it cannot be. */
+/* Starts from goal.start, made feasible; false: impossible. */
 static bool begin_given(corral *c) {
     const double *start = c->task->goal.start;
     double sum = 0, most = 0;
@@ -614,7 +617,7 @@ static bool begin_given(corral *c) {
     return isinf(c->bound) || fabs(sum - 1) < 1e-9;
 }
 
-/* Every weight that is at no end becomes free, or, where it depends on others, moves to one. */
+/* Every weight that is not at an end becomes free or, if it depends on others, moves to an end. */
 static void free_those_between(corral *c) {
     for (size_t i = 0; i < c->n && !c->full; i++) {
         if (!(c->a[i] > 0 && c->a[i] < c->bound) || c->slot[i] != NONE)
@@ -662,7 +665,7 @@ static bool finished(corral *c) {
 }
 
 static void iterate(corral *c) {
-    /* Every window ends lower than it began, unless rounding is all that is left. */
+    /* Every window lowers the value, unless only rounding is left. */
     size_t idle = 0, limit = 100 + 10 * c->n;
     double best = INFINITY, least_gap = INFINITY;
     while (!finished(c) && !c->full && idle < 6 && limit-- > 0) {

@@ -1,4 +1,4 @@
-/* corral.h: the one solver behind the programs of qp.h. */
+/* corral.h: the solver behind the programs of qp.h. */
 #ifndef LIMN_NUM_QP_CORRAL_H
 #define LIMN_NUM_QP_CORRAL_H
 
@@ -9,7 +9,7 @@ typedef struct lm_corral_task {
     const double *q;
     double bound; /* 1 or more: none */
     lm_qp_goal goal;
-    bool (*go_on)(void *user, double gap); /* asked once a pass; false: stop. NULL: always */
+    bool (*go_on)(void *user, double gap); /* asked once per pass; false: stop. NULL: always */
     void *user;
 } lm_corral_task;
 

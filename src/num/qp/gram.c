@@ -1,4 +1,4 @@
-/* gram.c: the matrices of the programs: given whole, or as the inner products of rows. */
+/* gram.c: the matrices of the programs: given as a whole, or as the inner products of rows. */
 #include "num/qp/qp.h"
 #include "num/simd/simd.h"
 

@@ -1,11 +1,11 @@
-/* smo.c: Platt's sequential minimal optimisation with the second-order choice of pairs of Fan,
- * Chen and Lin (2005): of those that may grow, i has the least gradient; of those that may shrink,
- * j promises the largest decrease of the value, (g_j - g_i)^2 / (2 (G_ii + G_jj - 2 G_ij)). Weight
- * goes from j to i until their gradients are equal or one of them is at an end.
+/* smo.c: Platt's sequential minimal optimisation with the second-order choice of pairs of Fan, Chen
+ * and Lin (2005): of the weights that may grow, i has the smallest gradient; of those that may
+ * shrink, j promises the largest decrease of the value, (g_j - g_i)^2 / (2 (G_ii + G_jj - 2 G_ij)).
+ * Weight moves from j to i until their gradients are equal or one of them is at an end.
  *
- * With v the largest gradient of those that may shrink less the least of those that may grow, the
- * gap is at most v, for a feasible change moves a weight of 1 at most. The gradient is followed
- * through the steps and found anew before it is believed. */
+ * With v the largest gradient of those that may shrink minus the smallest of those that may grow,
+ * the gap is at most v, because a feasible change moves a total weight of at most 1. The gradient
+ * is updated in each step and recomputed before the result is accepted. */
 #include "num/qp/smo.h"
 
 #include "num/qp/corral.h"
@@ -27,7 +27,7 @@ static void column(const smo *s, size_t i, double *out) {
     s->task->gram->product(s->task->gram->user, &i, &whole, 1, out);
 }
 
-/* The gradient from a itself. */
+/* Computes the gradient from a. */
 static void find_gradient(smo *s) {
     size_t count = 0;
     for (size_t i = 0; i < s->n; i++)
@@ -67,7 +67,8 @@ static size_t partner(const smo *s, size_t i) {
         double slope = s->g[j] - s->g[i];
         if (!(s->a[j] > 0) || !(slope > 0))
             continue;
-        double gain = slope / s->scale * (slope / curvature(s, i, j)); /* whatever the scale */
+        double gain =
+            slope / s->scale * (slope / curvature(s, i, j)); /* no overflow at any scale */
         if (gain > most) {
             most = gain;
             best = j;
@@ -76,7 +77,7 @@ static size_t partner(const smo *s, size_t i) {
     return best;
 }
 
-/* False where there is nothing to gain. */
+/* False when there is nothing to gain. */
 static bool step(smo *s, size_t i) {
     column(s, i, s->one);
     size_t j = partner(s, i);
@@ -118,7 +119,7 @@ bool lm_smo_run(const lm_smo_task *task, double *a, double *gradient, double *ro
     double least = task->tolerance * s.scale;
     bool exact = false, goes_on = true;
     while (goes_on) {
-        if (steps % 1024 == 0 && !exact) { /* rounding gathers in what is followed */
+        if (steps % 1024 == 0 && !exact) { /* rounding errors accumulate in the updates */
             find_gradient(&s);
             exact = true;
             goes_on = !task->go_on || task->go_on(task->user, violation(&s, &i));

@@ -1,6 +1,6 @@
-/* smo.h: the program of qp.h by steps on pairs of weights (sequential minimal optimisation). A
- * step costs two columns of G and no factor, so it is the way where many weights are free at once;
- * where few are, the corral of corral.c is several times faster. */
+/* smo.h: the program of qp.h by steps on pairs of weights (sequential minimal optimisation). A step
+ * costs two columns of G and no factor, so it suits problems with many free weights; where few are
+ * free, corral.c is several times faster. */
 #ifndef LIMN_NUM_QP_SMO_H
 #define LIMN_NUM_QP_SMO_H
 
@@ -12,12 +12,12 @@ typedef struct lm_smo_task {
     double bound;                          /* of the weights; 1 or more: none */
     double tolerance;                      /* stop at a violation up to tolerance * max G_ii */
     size_t most;                           /* steps */
-    bool (*go_on)(void *user, double gap); /* asked now and then; false: stop. NULL: always */
+    bool (*go_on)(void *user, double gap); /* asked now and then; false: stop. NULL: always go on */
     void *user;
 } lm_smo_task;
 
-/* From the feasible a to a better one; gradient (n): Ga - q on return, from a itself. room: 2 n
- * doubles; list: n. True when it is within the tolerance; result tells the rest. */
+/* Improves the feasible a; gradient (n): Ga - q on return, computed from a. room: 2 n doubles;
+ * list: n. True when it is within the tolerance; result has the details. */
 bool lm_smo_run(const lm_smo_task *task, double *a, double *gradient, double *room, size_t *list,
                 lm_qp_result *result);
 

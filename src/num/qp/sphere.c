@@ -8,7 +8,7 @@
 #include <math.h>
 
 enum { SUPPORT_FIRST = 256, PAIRS_MOST = 30 /* steps for each weight */ };
-#define END 1e-10 /* of the bound: a weight so near an end is there, but for rounding */
+#define END 1e-10 /* of the bound: a weight this near to an end counts as there */
 
 static double square_at(double s2, double gradient) {
     return fmax(s2 - 2 * gradient, 0);
@@ -87,8 +87,8 @@ static bool go_on(void *user, double gap) {
     return w->status == LIMN_OK;
 }
 
-/* Pairs of weights, where more are free than the corral began with room for. room: 4 n doubles.
- * False: it did not come to an end. */
+/* Uses smo.c, where more weights are free than the corral had room for. room: 4 n doubles. False:
+ * it did not converge. */
 static bool run_pairs(const lm_corral_task *task, double *room, size_t *list, double *a,
                       lm_qp_ball *ball) {
     const lm_qp_gram *gram = task->gram;
@@ -125,8 +125,8 @@ static limn_status try_pairs(limn_context *ctx, const lm_corral_task *task, doub
     return status;
 }
 
-/* How much support there will be is not known: where the memory is too little, pairs of weights are
- * tried, and if they come to no end, the corral goes on from there in more memory. */
+/* The size of the support is not known in advance: where memory is too small, smo.c is tried, and
+ * if it does not converge, the corral continues from there with more memory. */
 limn_status lm_qp_sphere(limn_context *ctx, const lm_qp_gram *gram, double bound, double tolerance,
                          const char *stage, double *a, lm_qp_ball *ball) {
     watch w = {ctx, stage, LIMN_OK};

@@ -1,18 +1,19 @@
 /* body.c: the kernels, written once with W-wide vectors and compiled once per instruction set.
  *
- * Distances and dot products. A tile is `queries` rows of x against `panels` panels, all of its
- * sums in registers; per feature it loads each panel's sixteen floats once and broadcasts each
- * query's feature once. The sizes of the tiles (below) keep at least eight sums in flight, which
- * hides the latency of a multiply-add on two ports, and fit the registers.
+ * Distances and dot products. A tile is `queries` rows of x against `panels` panels, with all sums
+ * in registers; per feature it loads each panel's sixteen floats once and broadcasts each query's
+ * feature once. The tile sizes (below) keep at least eight sums in flight, which hides the latency
+ * of a multiply-add on two ports, and fit in the registers.
  *
- * The order of summation depends on d only, so that one query and a block of queries give the same
- * bits. The features are cut into S equal chunks (what is left over goes to the last one); each
- * chunk is summed in feature order in its own accumulator; the chunks are added in order:
+ * The order of summation depends only on d, so one query and a block of queries give the same
+ * result bit for bit. The features are cut into S equal chunks (the remainder goes to the last
+ * one); each chunk is summed in feature order in its own accumulator; the chunks are added in
+ * order:
  *
  *     ((c_0 + c_1) + c_2) + c_3 ...      S = 1 for d < SPLIT_FROM, else 4, 8, ... (chunk_count)
  *
- * A tile of many rows takes the chunks one after the other. A tile of few rows, which could not
- * keep eight sums in flight otherwise, takes two or four of them at once.
+ * A tile of many rows processes the chunks one after the other. A tile of few rows processes two or
+ * four at once, to keep eight sums in flight.
  *
  * Exponentials. exp(x) = 2^n exp(r), n = round(x / ln 2), r = x - n ln 2 in two steps (the high
  * part of ln 2 has few bits, so the first step is exact), exp(r) = 1 + r + r^2 q(r) with q of
@@ -36,12 +37,13 @@ enum { PANEL = 16, P = PANEL / W };
 enum { DOT, L2, L1 };
 
 /* SPLIT_FROM: shorter sums are one chunk. CHUNK_MAX: with chunks no longer than this, the panels of
- * a tile stay in the second-level cache whatever d is. RESIDENT: bytes of panels that all queries
- * of a block pass over before the next panels are touched. */
+ * a tile stay in the second-level cache for any d. RESIDENT: bytes of panels that all queries of a
+ * block pass over before the next panels are touched. */
 enum { SPLIT_FROM = 48, SPLIT = 4, CHUNK_MAX = 2048, RESIDENT = 128 << 10 };
 
-/* ACCUMULATORS: the sums that a small tile aims at. X(op, queries, panels): ONE_QUERY by falling
- * panels without a gap; MANY_QUERIES by falling queries, then falling panels down to 1. */
+/* ACCUMULATORS: how many sums a small tile aims for. X(op, queries, panels): ONE_QUERY by
+ * decreasing panels without a gap; MANY_QUERIES by decreasing queries, then decreasing panels down
+ * to 1. */
 /* clang-format off */
 #if defined(__AVX512F__)
 enum { ACCUMULATORS = 8 };
@@ -70,11 +72,11 @@ enum { ACCUMULATORS = 8 };
 typedef struct plan {
     size_t step; /* floats from one panel to the next */
     size_t x_stride, out_stride;
-    size_t chunk;       /* features a chunk */
+    size_t chunk;       /* features per chunk */
     size_t first, last; /* chunks to sum; the sums of those before first are in out */
     size_t rest;        /* features of the last chunk beyond `chunk`, when it is among these */
-    size_t ahead;       /* floats from a panel to one of the next pass, which large tiles fetch */
-    bool fetch;         /* there is a next pass */
+    size_t ahead; /* floats from a panel to one of the next pass, which large tiles prefetch */
+    bool fetch;   /* there is a next pass */
 } plan;
 
 INLINE vec accumulate(int op, vec b, vec p, vec sum) {
@@ -88,7 +90,7 @@ INLINE vec accumulate(int op, vec b, vec p, vec sum) {
 INLINE void add_feature(int op, int queries, int panels, const plan *k, const float *data,
                         const float *x, size_t j, vec *sum) {
     vec p[16];
-    if (queries > 1 && queries * panels * P >= 12) /* the others have no load to spare */
+    if (queries > 1 && queries * panels * P >= 12) /* smaller tiles have no load slots to spare */
         __builtin_prefetch(data + k->ahead + j * PANEL, 0, 2);
     UNROLL
     for (int g = 0; g < panels; g++) {
@@ -162,12 +164,12 @@ INLINE void split_tile(int op, int queries, int panels, int together, const plan
     }
 }
 
-/* The chunks that a tile takes at once to keep ACCUMULATORS sums in flight. */
+/* How many chunks a tile processes at once to keep ACCUMULATORS sums in flight. */
 INLINE int chunks_together(int sums) {
     return sums >= ACCUMULATORS ? 1 : 2 * sums >= ACCUMULATORS ? 2 : 4;
 }
 
-/* Tiles of one shape while there are panels enough; returns the panels left. */
+/* Runs tiles of one shape while there are enough panels; returns the panels left. */
 typedef size_t tile_runner(const plan *k, const float *data, const float *x, float *out,
                            size_t left);
 
@@ -176,7 +178,7 @@ typedef struct shape {
     tile_runner *whole, *split;
 } shape;
 
-/* Functions of their own for each shape and operation: each needs all registers. */
+/* A separate function for each shape and operation: each needs all registers. */
 #define DEFINE_RUNNER(name, panels, call)                                                   \
     static __attribute__((noinline)) size_t name(const plan *shared, const float *data,     \
                                                  const float *x, float *out, size_t left) { \
@@ -212,7 +214,7 @@ DEFINE_OPERATION(DOT)
 DEFINE_OPERATION(L2)
 DEFINE_OPERATION(L1)
 
-/* One query over `panels` panels: the widest tiles, then one tile of what is left. */
+/* One query over `panels` panels: the widest tiles, then one tile for the rest. */
 static void sweep_one(const shape *widest, const plan *k, const float *data, const float *x,
                       float *out, size_t panels) {
     size_t left = panels, wide = widest->panels;
@@ -230,7 +232,7 @@ static void sweep_one(const shape *widest, const plan *k, const float *data, con
 /* All queries over `panels` panels. */
 static void sweep(const operation *op, plan *k, const float *data, const float *x, float *out,
                   size_t panels, size_t m) {
-    size_t turn = 0; /* each row of tiles fetches another panel of a tile's width */
+    size_t turn = 0; /* each row of tiles prefetches another panel of a tile's width */
     for (const shape *tall = op->many; m > 1; m -= tall->queries) {
         while (tall->queries > m)
             tall++;
@@ -311,7 +313,7 @@ static void norms(const float *data, size_t d, size_t n, float *out) {
 
 /* ---- reductions ---- */
 
-/* Two passes: the smallest value, then the first place that equals it. */
+/* Two passes: the smallest value, then the first index with that value. */
 INLINE size_t argmin_of(const float *values, size_t n) {
     if (n < W) {
         vec v = v_load_part(values, n, NAN);
@@ -356,7 +358,7 @@ INLINE vec candidate(const float *values, const float *norms, size_t i) {
     return norms ? v_fma(v_set(-2), v, v_load(norms + i)) : v;
 }
 
-/* 64 values at a time: mostly none of them is below, and one test says so. */
+/* 64 values at a time: usually none of them is below, which takes one test. */
 INLINE size_t below_of(const float *values, const float *norms, size_t n, float bound,
                        uint32_t *index) {
     const vec limit = v_set(bound);
@@ -389,7 +391,7 @@ static size_t below_expanded(const float *dots, const float *norms, size_t n, fl
 
 /* ---- transforms ---- */
 
-/* values[i] <- f(values[i]) for vectors, the last part of one included; f names the old value v. */
+/* values[i] <- f(values[i]) for whole vectors, then a partial one; f calls the old value v. */
 #define TRANSFORM(values, n, f)                            \
     do {                                                   \
         size_t at = 0;                                     \
@@ -452,7 +454,7 @@ static void exp_all(float *values, size_t n) {
     TRANSFORM(values, n, exp_of(v));
 }
 
-/* The minimum keeps infinity * 0 away. */
+/* The minimum avoids infinity * 0. */
 static void rbf(float *values, size_t n, float gamma) {
     TRANSFORM(values, n, exp_of(v_min(v, v_set(FLT_MAX)) * -gamma));
 }

@@ -1,6 +1,6 @@
 /* dispatch.c: chooses the table of kernels once, at the first use: the best set that the processor
- * has and the operating system saves (the compiler's probe asks XGETBV for both), or the one that
- * LIMN_ISA names. */
+ * and the operating system support (the compiler's check uses XGETBV), or the one that LIMN_ISA
+ * names. */
 #include "num/pack.h"
 #include "num/simd/simd.h"
 
@@ -57,7 +57,7 @@ static const lm_simd *present_at(size_t index) {
     return NULL;
 }
 
-/* "baseline" is the set that every machine of the architecture has, whatever its name. */
+/* "baseline" is the set that every machine of the architecture has, under any name. */
 static const lm_simd *present_named(const char *name) {
     if (!strcmp(name, "baseline"))
         return sets[LM_COUNT(sets) - 1].table;

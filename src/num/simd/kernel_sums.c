@@ -1,16 +1,16 @@
 /* kernel_sums.c: sums of kernel values, compiled once per instruction set like body.c.
  *
- * A kernel machine has support vectors in panels of sixteen, and for each of them several
- * coefficients, one for each sum that it takes part in. Most are 0, and the vectors are ordered so
- * that whole blocks of sixteen are: only the other blocks are stored, each with the number of its
- * panel. A sum is
+ * A kernel machine has support vectors in panels of sixteen, each with several coefficients, one
+ * per sum. Most coefficients are 0, and the vectors are ordered so that whole blocks of sixteen are
+ * 0; only the other blocks are stored, each with the number of its panel. A sum is
  *
  *   out[m] = sum over its blocks b and lanes of k[panel_b * 16 + lane] * coef_b[lane]
  *
- * It keeps its lanes apart to the end, where they are added once. A tile of queries takes the
- * blocks sum by sum, its sums in registers. Where there are few sums (narrow), each is split over
- * four accumulators, block by block, or nothing would keep the multipliers busy for one query. The
- * order of summation does not depend on the number of queries, so one and many give the same bits.
+ * Its lanes stay separate until the end, where they are added once. A tile of queries goes through
+ * the blocks sum by sum, with its sums in registers. Where there are few sums (narrow), each is
+ * split over four accumulators, block by block, to keep the multipliers busy for one query. The
+ * order of summation does not depend on the number of queries, so one and many give the same result
+ * bit for bit.
  *
  * 2^t = 2^n (1 + r q(r)), n = round(t), r = t - n exactly, q of degree 4 fitted to the smallest
  * relative error (9.4e-8, with rounding 1.6e-7, without fused multiply-adds 2.4e-7) on |r| <= 1/2;
@@ -23,7 +23,7 @@
 
 enum { PANEL = 16, P = PANEL / W };
 
-/* Queries of a tile, wide and narrow, so that the sums and a block fit the registers. */
+/* Queries per tile, wide and narrow, so that the sums and a block fit in the registers. */
 #if defined(__AVX512F__)
 enum { WIDE = 12, NARROW = 6 };
 #elif defined(__AVX2__)
@@ -35,8 +35,8 @@ enum { WIDE = 2, NARROW = 1 };
 #endif
 enum { SPLITS = 4 };
 
-/* A block that several multiplications use is loaded once: compilers would rather load it for each
- * of them, and loads are what is short here. */
+/* Loads a block once for several multiplications: compilers would load it for each of them, and
+ * loads are the bottleneck here. */
 #if defined(__AVX512F__)
 #define KEEP(v) __asm__("" : "+v"(v))
 #elif defined(__SSE2__)
@@ -65,8 +65,8 @@ INLINE float v_total(vec v) {
 #endif
 }
 
-/* The totals of four vectors at once: halves of them are interleaved and added until one lane of
- * each is left, which is the order of v_total: far halves first. */
+/* The totals of four vectors at once: halves are interleaved and added until one lane of each is
+ * left, in the order of v_total: far halves first. */
 INLINE void v_totals(vec a, vec b, vec c, vec d, float *out) {
 #if defined(__AVX512F__) || defined(__AVX2__)
 #if defined(__AVX512F__)
@@ -237,8 +237,9 @@ static void exp2_biased(float *values, const float *bias, size_t n, float start)
         v_store(values + i, exp2_of(v_load(values + i) + (v_load(bias + i) + s)));
 }
 
-/* Dot products of one query, and their powers at once: the exponentials of some panels are computed
- * while the next ones are on their way. The sums are those of body.c for d below its SPLIT_FROM. */
+/* Dot products of one query and their powers in one pass: the exponentials of some panels are
+ * computed while the next panels are loaded. The sums are those of body.c for d below its
+ * SPLIT_FROM. */
 INLINE void power_panels(int panels, const float *rows, const float *bias, size_t d, const float *x,
                          vec start, float *out) {
     vec sum[8 * P];
@@ -267,7 +268,7 @@ static void dot_exp2(const float *rows, const float *bias, size_t d, size_t pane
     rows += p * d * PANEL;
     bias += p * PANEL;
     out += p * PANEL;
-    switch (panels - p) { /* all that are left at once: each waits for its own sums only */
+    switch (panels - p) { /* all remaining panels at once: each waits only for its own sums */
 #define LEFT(count)                                        \
     case count:                                            \
         if (count < GROUP)                                 \

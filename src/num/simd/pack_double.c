@@ -1,7 +1,6 @@
 /* pack_double.c: dot products of packed floats with a vector of doubles, summed in double, compiled
- * once per instruction set. Each row is one sum in feature order, so neighbours never change its
- * bits.
- */
+ * once per instruction set. Each row is one sum in feature order, so its result does not depend on
+ * its neighbours. */
 #include "num/simd/simd.h"
 #include "num/simd/vec.h"
 

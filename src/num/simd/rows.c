@@ -1,11 +1,11 @@
-/* rows.c: what a tree asks at its nodes and leaves, compiled once per instruction set.
+/* rows.c: what a tree computes at its nodes and leaves, compiled once per instruction set.
  *
  * At a node one vector is compared with the query. The differences are summed in double, in sixteen
- * lanes that are added at the end, so that equal distances are equal numbers on every machine once
- * they are rounded to float.
+ * lanes that are added at the end, so that equal distances give equal numbers on every machine once
+ * rounded to float.
  *
- * At a leaf a few linear scores are wanted: weights in panels of sixteen rows as in a packed set,
- * with a bias for each place (-FLT_MAX where a panel has no row). */
+ * At a leaf a few linear scores are computed: weights in panels of sixteen rows as in a packed set,
+ * with a bias per row (-FLT_MAX where a panel has no row). */
 #include "num/simd/simd.h"
 #include "num/simd/vec.h"
 
@@ -28,7 +28,7 @@ INLINE double sum_differences(int squared, const float *a, const float *b, size_
             sum[p] = squared ? d_fma(diff, diff, sum[p]) : sum[p] + d_abs(diff);
         }
     }
-    if (i < n) { /* what is left, filled up with zeros */
+    if (i < n) { /* the rest, padded with zeros */
         float rest[2][PANEL] = {{0}, {0}};
         for (size_t j = 0; i + j < n; j++) {
             rest[0][j] = a[i + j];

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Panels of 16 rows of d features, m queries of d floats; out[q * out_stride + row]. more: there
- * are panels behind these, which will be wanted next. */
+ * are panels after these, which will be needed next. */
 typedef void lm_block_kernel(const float *data, size_t d, size_t panels, const float *x,
                              size_t x_stride, size_t m, float *out, size_t out_stride, bool more);
 
@@ -16,7 +16,7 @@ typedef void lm_block_kernel(const float *data, size_t d, size_t panels, const f
 typedef struct lm_sum_lists {
     const uint32_t *start;
     const uint16_t *panel;
-    const float *coef; /* sixteen a block */
+    const float *coef; /* sixteen per block */
 } lm_sum_lists;
 
 /* Of kernel_sums.c; num/kernel_sums.h says what they do. */

@@ -1,8 +1,8 @@
-/* vec.h: W floats a vector, and the few operations for which compilers make poor code of the
- * vector extensions. Included by body.c only, once per instruction set.
+/* vec.h: vectors of W floats, and the few operations for which compilers turn the vector extensions
+ * into poor code. Included by body.c only, once per instruction set.
  *
  * Every helper is inlined. v_min(a, b) gives b when a is NaN; v_least is the smallest lane of a
- * vector without NaN. v_equal and v_not_above (<=) give one bit a lane, lane 0 lowest; v_if_less
+ * vector without NaN. v_equal and v_not_above (<=) give one bit per lane, lane 0 lowest; v_if_less
  * picks lanes: a < b ? yes : no. v_fma rounds once where the machine can. */
 #ifndef LIMN_NUM_SIMD_VEC_H
 #define LIMN_NUM_SIMD_VEC_H
@@ -227,7 +227,7 @@ INLINE void v_store_part(float *p, size_t count, vec v) {
 /* ---- doubles ---- */
 
 typedef double vecd __attribute__((vector_size(W * 4)));
-/* Doubles a vector, vectors for sixteen of them. */
+/* Doubles per vector, and vectors for sixteen doubles. */
 enum { D = W / 2, PARTS = 16 / D };
 
 INLINE vecd d_load(const float *p) {
