@@ -84,8 +84,9 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
 static limn_status check_data(limn_context *ctx, const limn_data *data) {
     limn_task task = data->schema.task;
     if (data->n == 0 || data->schema.features == 0)
-        return lm_fail(ctx, LIMN_E_DATA, "there is nothing to train on: %zu rows of %zu features",
-                       data->n, data->schema.features);
+        return lm_fail(ctx, LIMN_E_DATA, "there is nothing to train on: %zu row%s of %zu feature%s",
+                       data->n, data->n == 1 ? "" : "s", data->schema.features,
+                       data->schema.features == 1 ? "" : "s");
     if ((task == LIMN_CLASSIFY && !data->label) || (task == LIMN_REGRESS && !data->target))
         return lm_fail(
             ctx, LIMN_E_DATA,
