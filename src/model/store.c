@@ -221,7 +221,7 @@ static limn_status get_model(limn_context *ctx, const lm_file *file, limn_model 
                        "it (%.20s)",
                        lm_file_name(file), name, limn_version(), version);
     if (beyond && !method->foreign)
-        return lm_file_bad(ctx, file, "%s models cannot be imported ones", name);
+        return lm_file_bad(ctx, file, "%s models are never imported", name);
     if (!(lm_method_capabilities(method) & lm_task_capability(task)))
         return lm_file_bad(ctx, file, "%s does not support the task %s", name,
                            limn_task_name(task));

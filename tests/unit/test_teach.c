@@ -141,11 +141,11 @@ static void test_data_that_the_teacher_does_not_know_is_refused(void **state) {
     assert_int_equal(teach(ctx, data, &options, &pupil), LIMN_E_DATA);
     assert_non_null(strstr(limn_error(ctx), "the teacher has no class '1'"));
     assert_int_equal(teach(ctx, values, &options, &pupil), LIMN_E_USAGE);
-    assert_non_null(strstr(limn_error(ctx), "was trained to classify"));
+    assert_non_null(strstr(limn_error(ctx), "was trained for the task classify"));
     limn_model *wise = must_train(ctx, data, "lda", NULL, LIMN_SCALE_AUTO);
     options.teacher = wise;
     assert_int_equal(teach(ctx, one, &options, &pupil), LIMN_E_DATA);
-    assert_non_null(strstr(limn_error(ctx), "has 1 classes, the teacher 3"));
+    assert_non_null(strstr(limn_error(ctx), "has 1 class, but the teacher has 3"));
     options.scale = LIMN_SCALE_MINMAX;
     assert_int_equal(teach(ctx, data, &options, &pupil), LIMN_E_USAGE);
     assert_non_null(strstr(limn_error(ctx), "that of the teacher"));
