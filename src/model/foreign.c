@@ -177,7 +177,7 @@ limn_status lm_model_export(limn_context *ctx, const limn_model *model, const ch
     const lm_method *method = model->method;
     if (!method->foreign || !method->foreign->export)
         return lm_fail(ctx, LIMN_E_UNSUPPORTED,
-                       "%s models cannot be written in another software's format",
+                       "%s models cannot be exported as text for other programs",
                        method->info.name);
     int32_t *numbers = lm_alloc(&ctx->mem, labels->count + 1, sizeof *numbers);
     if (!numbers)
