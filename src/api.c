@@ -317,8 +317,7 @@ limn_status limn_search(limn_predictor *predictor, const float *x, size_t n, siz
         return lm_fail(predictor->ctx, LIMN_E_UNSUPPORTED, "%s cannot search", method->info.name);
     if (k == 0 || k > predictor->neighbors)
         return lm_fail(predictor->ctx, LIMN_E_USAGE,
-                       "k=%zu, but the predictor was made for 1 to %zu neighbors", k,
-                       predictor->neighbors);
+                       "k=%zu, but this predictor allows k from 1 to %zu", k, predictor->neighbors);
     lm_query query = {.x = x,
                       .n = n,
                       .width = predictor->model->schema.features,

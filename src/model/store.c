@@ -261,8 +261,9 @@ static limn_status get_names(const lm_kv *kv, lm_schema *schema) {
     lm_texts texts;
     limn_status status = lm_kv_texts(kv, "column_names", &texts);
     if (status == LIMN_OK && texts.left != schema->columns)
-        status = lm_file_bad(kv->ctx, kv->file, "%zu names for %zu columns", texts.left,
-                             schema->columns);
+        status = lm_file_bad(kv->ctx, kv->file,
+                             "the number of names, %zu, is not the number of columns, %zu",
+                             texts.left, schema->columns);
     if (status == LIMN_OK)
         status = lm_schema_add_columns(kv->ctx, schema);
     for (size_t c = 0; c < schema->columns && status == LIMN_OK; c++)
@@ -323,7 +324,8 @@ static limn_status get_categories(const lm_kv *kv, lm_schema *schema) {
             status = get_column_categories(kv, &schema->column[(size_t)c], counts[i], &texts);
     }
     if (status == LIMN_OK && texts.left)
-        status = lm_file_bad(kv->ctx, kv->file, "%zu categories belong to no column", texts.left);
+        status =
+            lm_file_bad(kv->ctx, kv->file, "categories that belong to no column: %zu", texts.left);
     lm_free(&kv->ctx->mem, columns);
     lm_free(&kv->ctx->mem, counts);
     return status;
@@ -388,7 +390,8 @@ static limn_status get_labels(const lm_kv *kv, lm_schema *schema) {
         return status;
     size_t least = schema->task == LIMN_CLASSIFY ? 1 : schema->task == LIMN_OUTLIER ? 2 : 0;
     if (texts.left < least || (schema->task != LIMN_CLASSIFY && texts.left > least))
-        return lm_file_bad(kv->ctx, kv->file, "%zu classes for the task %s", texts.left,
+        return lm_file_bad(kv->ctx, kv->file,
+                           "the number of classes, %zu, is invalid for the task %s", texts.left,
                            limn_task_name(schema->task));
     for (size_t i = 0; texts.left && status == LIMN_OK; i++) {
         const char *name = lm_texts_next(&texts);

@@ -196,7 +196,8 @@ static limn_status check_points(limn_context *ctx, const lm_file *file, bf_model
         unused += s->state[i] == BF_FREE;
     }
     if (unused != s->free_count)
-        return lm_file_bad(ctx, file, "%zu slots are free, but %zu are listed", unused,
+        return lm_file_bad(ctx, file,
+                           "the number of free slots, %zu, is not the number listed, %zu", unused,
                            s->free_count);
     if (!bf_store_derive(&ctx->mem, s))
         return lm_fail_memory(ctx);

@@ -170,9 +170,9 @@ static limn_status find_gamma(limn_context *ctx, const lm_train_set *set, hull_o
 
 static limn_status refuse_full(limn_context *ctx, const hull_model *m, const char *what) {
     return lm_fail(ctx, LIMN_E_DATA,
-                   "%s all %zu dimensions of the data, so every row would lie in all of them; set "
+                   "%s all %zu dimension%s of the data, so every row would lie in all of them; set "
                    "-p dim=N with N below %zu or dim=auto, or use nrh, nch or a kernel",
-                   what, m->d, m->d);
+                   what, m->d, m->d == 1 ? "" : "s", m->d);
 }
 
 static limn_status check_full(limn_context *ctx, const hull_model *m, const hull_fit *fits,
@@ -185,10 +185,11 @@ static limn_status check_full(limn_context *ctx, const hull_model *m, const hull
     if (full == m->classes)
         return refuse_full(ctx, m, "the hulls of all classes fill");
     if (full)
-        lm_warn(ctx,
-                "%s: the hulls of %zu of %zu classes fill all %zu dimensions, so every row lies in "
-                "them; to avoid that, use -p dim=N with N below %zu or dim=auto",
-                method, full, m->classes, m->d, m->d);
+        lm_warn(
+            ctx,
+            "%s: the hulls of %zu of %zu classes fill all %zu dimension%s, so every row lies in "
+            "them; to avoid that, use -p dim=N with N below %zu or dim=auto",
+            method, full, m->classes, m->d, m->d == 1 ? "" : "s", m->d);
     return LIMN_OK;
 }
 

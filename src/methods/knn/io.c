@@ -31,7 +31,7 @@ static limn_status load_rows(limn_context *ctx, const lm_file *file, const lm_sh
     const void *data;
     if (shape->rows == 0 || shape->rows > SIZE_MAX ||
         !lm_pack_floats((size_t)shape->rows, shape->d, &floats))
-        return lm_file_bad(ctx, file, "%llu rows of %zu features are invalid",
+        return lm_file_bad(ctx, file, "its numbers of rows, %llu, and features, %zu, are invalid",
                            (unsigned long long)shape->rows, shape->d);
     limn_status status =
         lm_file_array(ctx, file, "knn.rows", KNN_FILE_VERSION, floats, sizeof(float), &data);
@@ -62,8 +62,8 @@ static limn_status load_labels(limn_context *ctx, const lm_file *file, knn_model
     model->label = data;
     for (size_t i = 0; i < model->set.pack.n; i++)
         if (model->label[i] < 0 || (size_t)model->label[i] >= model->classes)
-            return lm_file_bad(ctx, file, "row %zu has class %ld of %zu", i, (long)model->label[i],
-                               model->classes);
+            return lm_file_bad(ctx, file, "row %zu has class %ld, but the number of classes is %zu",
+                               i, (long)model->label[i], model->classes);
     return LIMN_OK;
 }
 

@@ -110,8 +110,9 @@ static limn_status check_shape(limn_context *ctx, const lm_file *file, const lm_
     m->stride = shape->d;
     m->svm.classes = lm_svm_is_svc(m->svm.type) ? shape->classes : 2;
     if (tasks[m->svm.type] != shape->task || m->svm.d + shape->beyond != shape->d)
-        return lm_file_bad(ctx, file, "a machine of type %s and %zu features does not match it",
-                           lm_svm_type_name(m->svm.type), m->svm.d);
+        return lm_file_bad(
+            ctx, file, "its machine type, %s, or number of features, %zu, does not match the model",
+            lm_svm_type_name(m->svm.type), m->svm.d);
     return LIMN_OK;
 }
 
@@ -142,7 +143,7 @@ static limn_status get_counts(limn_context *ctx, const lm_file *file, lm_svm *s)
             return lm_file_bad(ctx, file, "the classes have more than %zu support vectors", s->n);
         left -= s->count[c];
     }
-    return left ? lm_file_bad(ctx, file, "%llu support vectors have no class",
+    return left ? lm_file_bad(ctx, file, "support vectors without a class: %llu",
                               (unsigned long long)left)
                 : LIMN_OK;
 }

@@ -121,8 +121,8 @@ static limn_status check_leaves(limn_context *ctx, const lm_file *file, vpc_mode
         return lm_file_bad(ctx, file, "the classes of the leaves are not those listed");
     for (size_t i = 0; i < m->listed; i++)
         if (m->listing[i] < 0 || (size_t)m->listing[i] >= m->classes)
-            return lm_file_bad(ctx, file, "a leaf has class %ld of %zu", (long)m->listing[i],
-                               m->classes);
+            return lm_file_bad(ctx, file, "a leaf has class %ld, but the number of classes is %zu",
+                               (long)m->listing[i], m->classes);
     return LIMN_OK;
 }
 
