@@ -1,4 +1,4 @@
-/* api.c: the public functions: they check arguments and dispatch. */
+/* api.c: the public functions. They check arguments and dispatch. */
 #include "base/sized.h"
 #include "data/convert.h"
 #include "data/read/reader.h"
@@ -55,7 +55,8 @@ static limn_status refuse_model(limn_context *context, const char *path) {
     limn_status status = limn_file_kind(context, path, &kind);
     if (status == LIMN_OK && kind != LIMN_KIND_DATA)
         status = lm_fail(context, LIMN_E_USAGE,
-                         "%s: this is a model, not data; open it and save or export it", path);
+                         "%s: this is a model, not data; open it as a model and save or export it",
+                         path);
     return status;
 }
 
@@ -83,8 +84,9 @@ limn_status limn_convert(limn_context *context, const char *from, const limn_rea
 
 limn_status limn_data_match(limn_context *context, limn_data *data, const limn_model *model) {
     if (data->schema.features != model->schema.features)
-        return lm_fail(context, LIMN_E_DATA, "the data has %zu features, the model %zu",
-                       data->schema.features, model->schema.features);
+        return lm_fail(context, LIMN_E_DATA, "the data has %zu feature%s, but the model has %zu",
+                       data->schema.features, data->schema.features == 1 ? "" : "s",
+                       model->schema.features);
     return lm_data_relabel(context, data, &model->schema.labels);
 }
 
@@ -247,7 +249,8 @@ const char *limn_model_stat(const limn_model *model, size_t index, double *value
 static limn_status check_task(limn_predictor *p, limn_task task, bool supported, const char *what) {
     const limn_model *model = p->model;
     if (model->schema.task != task)
-        return lm_fail(p->ctx, LIMN_E_USAGE, "the model was trained to %s and gives no %s",
+        return lm_fail(p->ctx, LIMN_E_USAGE,
+                       "the model was trained for the task %s and gives no %s",
                        limn_task_name(model->schema.task), what);
     if (!supported)
         return lm_fail(p->ctx, LIMN_E_UNSUPPORTED, "%s gives no %s", model->method->info.name,
@@ -314,8 +317,7 @@ limn_status limn_search(limn_predictor *predictor, const float *x, size_t n, siz
         return lm_fail(predictor->ctx, LIMN_E_UNSUPPORTED, "%s cannot search", method->info.name);
     if (k == 0 || k > predictor->neighbors)
         return lm_fail(predictor->ctx, LIMN_E_USAGE,
-                       "k=%zu, but the predictor was made for 1 to %zu neighbors", k,
-                       predictor->neighbors);
+                       "k=%zu, but this predictor allows k from 1 to %zu", k, predictor->neighbors);
     lm_query query = {.x = x,
                       .n = n,
                       .width = predictor->model->schema.features,

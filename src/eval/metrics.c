@@ -1,4 +1,4 @@
-/* metrics.c: the definitions are in the header; sums are in double. */
+/* metrics.c: the definitions are in the header. Sums are in double precision. */
 #include "eval/metrics.h"
 
 #include <math.h>
@@ -72,7 +72,7 @@ static void add_row(lm_proba_sums *sums, size_t truth, const double *p, size_t c
     }
     sums->brier += truth >= classes ? 1 : 0;
     sums->log -= log(likely > 1e-15 ? likely : 1e-15);
-    /* The bins are open below and closed above, as (0, 1/15] ... (14/15, 1]. */
+    /* The bins are (0, 1/15] ... (14/15, 1]. */
     double place = ceil(p[best] * LM_ECE_BINS) - 1;
     size_t bin = !(place > 0) ? 0 : place >= LM_ECE_BINS ? LM_ECE_BINS - 1 : (size_t)place;
     sums->confidence[bin] += p[best];
@@ -132,6 +132,6 @@ double lm_r2(const double *truth, const double *answer, size_t n) {
     }
     for (size_t i = 0; i < n; i++)
         total += (truth[i] - mean) * (truth[i] - mean);
-    /* Rounding can leave a total above 0 where all are equal. */
+    /* Rounding can leave a total above 0 even if all values are equal. */
     return constant ? (double)NAN : 1 - squares(truth, answer, n) / total;
 }

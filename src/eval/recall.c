@@ -1,8 +1,8 @@
 /* recall.c: how many of the true nearest rows a search finds.
  *
- * The truth is the exact scan of num/nearest over the rows that the model holds, in the model's own
- * scaled space and metric. An answer counts when it is no farther than the k-th true neighbour, so
- * that ties, which a method may break in its own way, cost nothing. */
+ * The true neighbours come from the exact scan of num/nearest over the rows stored in the model, in
+ * the model's own scaled space and metric. An answer counts if it is no farther than the k-th true
+ * neighbour, so a method may break ties in its own way. */
 #include "eval/evaluate.h"
 #include "num/nearest.h"
 
@@ -26,7 +26,7 @@ static void scan_free(const limn_allocator *mem, scan *s) {
     lm_free(mem, s->scaled);
 }
 
-/* That of the model; squared distance where it has no such parameter. */
+/* The model's metric; l2 if it has no such parameter. */
 static limn_status find_metric(limn_context *ctx, const limn_model *model, scan *s) {
     static const char *const names[] = {"l2", "l1", "cosine"}; /* as lm_nearest_metric */
     const char *own =
@@ -36,7 +36,7 @@ static limn_status find_metric(limn_context *ctx, const limn_model *model, scan 
             s->set.metric = (lm_nearest_metric)i;
             return LIMN_OK;
         }
-    return lm_fail(ctx, LIMN_E_UNSUPPORTED, "the recall of metric=%s cannot be measured", own);
+    return lm_fail(ctx, LIMN_E_UNSUPPORTED, "recall cannot be measured with metric=%s", own);
 }
 
 static limn_status copy_rows(limn_context *ctx, const limn_model *model, scan *s) {
@@ -80,7 +80,7 @@ static size_t count_right(const scan *s, const lm_nearest_found *near, const dou
     return right;
 }
 
-/* Of n scaled queries. */
+/* Counts the hits for n scaled queries. */
 static size_t count_all(const scan *s, const float *x, size_t n, const double *distances,
                         size_t k) {
     const lm_nearest_found *near;

@@ -1,4 +1,4 @@
-/* discriminant.c: moments by one pass over the rows, covariance by a second in blocks of rows.
+/* discriminant.c: means in one pass over the rows, the covariance in a second, in blocks.
  *
  * Ledoit-Wolf (O. Ledoit and M. Wolf, "A well-conditioned estimator for large-dimensional
  * covariance matrices", 2004), for n centred rows of d features with covariance S:
@@ -87,9 +87,9 @@ void lm_shrink(double *covariance, size_t d, double share) {
         covariance[j * d + j] += share * mean;
 }
 
-/* ---- Ledoit-Wolf, a class at a time ---- */
+/* ---- Ledoit-Wolf, one class at a time ---- */
 
-/* One class, on its way into the covariance. */
+/* The class that is being added to the covariance. */
 typedef struct class_rows {
     double *rows;  /* centred and divided by their standard deviations (1 where that is 0) */
     double *roots; /* of their weights, which sum to 1 */
@@ -141,7 +141,7 @@ static double ledoit_wolf_share(const class_rows *of, size_t d) {
     return beta > 0 ? beta / delta : 0;
 }
 
-/* total += prior times the shrunk covariance of one class. */
+/* total += prior * the shrunk covariance of one class. */
 static void add_class(class_rows *of, size_t d, double prior, double *total) {
     double *one = of->one;
     memset(one, 0, d * d * sizeof *one);

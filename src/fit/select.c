@@ -1,14 +1,15 @@
 /* select.c: cross-validated search on a logarithmic grid, coarse to fine.
  *
- * Points have whole-number places on the finest grid (FINE places between two coarse points), so
- * that "judged before" is exact. Round 0 judges the coarse grid; each of the ROUNDS rounds after it
- * halves the distance and judges the neighbours of the best point, diagonal ones included.
+ * Points have whole-number coordinates on the finest grid (FINE steps between two coarse points),
+ * so it is known exactly which points have been judged. Round 0 judges the coarse grid; each of the
+ * ROUNDS rounds after it halves the distance and judges the neighbours of the best point, including
+ * diagonal ones.
  *
  * A round works in waves of (point, fold) pieces: first fold 0 of all points; then all folds of the
- * point that leads, which gives a bound early; then one fold after the other of the points whose
- * sum does not exceed the least complete one. Losses are 0 or more and are summed in the order of
- * the folds, so a sum only grows and what is dropped could not have won. Which pieces are judged
- * depends on the losses alone, never on the threads. */
+ * leading point, which gives an early bound; then, fold by fold, the points whose sum does not
+ * exceed the smallest complete one. Losses are at least 0 and are summed in fold order, so a sum
+ * only grows and a dropped point could not have won. Which pieces are judged depends only on the
+ * losses, never on the threads. */
 #include "fit/select.h"
 
 #include "base/work.h"
@@ -20,7 +21,7 @@
 
 enum { ROUNDS = 3, FINE = 1 << ROUNDS };
 #define NONE SIZE_MAX
-#define SEED_PURPOSE 0x73656c656374u /* other folds of the same seed are drawn differently */
+#define SEED_PURPOSE 0x73656c656374u /* so that folds drawn elsewhere with the same seed differ */
 
 typedef struct point {
     int32_t at[LM_AXES_MAX];
@@ -37,24 +38,25 @@ typedef struct search {
     limn_context *ctx;
     const lm_axis *axes;
     size_t axis_count;
-    int32_t last[LM_AXES_MAX]; /* place of the last fine point of each axis */
+    int32_t last[LM_AXES_MAX]; /* coordinate of the last fine point of each axis */
     lm_select_judge *judge;
     void *user;
-    /* The rows, fold after fold, twice: behind the rows of a fold stand those of all others. */
+    /* The rows, fold by fold, twice over: the rows of a fold are followed by those of all others.
+     */
     size_t n, folds, *rows, *start;
     size_t point_count, best, capacity;
     point *points;
     double *losses; /* capacity x folds; NaN: LIMN_E_DATA */
     piece *pieces;  /* of one wave */
     size_t piece_count;
-    piece refused;  /* the last one that the judge refused, when any was */
-    uint64_t total; /* folds to be judged at most */
+    piece refused;  /* the last piece that the judge refused, if any */
+    uint64_t total; /* most folds that may be judged */
     atomic_uint_fast64_t done;
 } search;
 
 /* ---- the grid ---- */
 
-/* Steps of the axis up to high; the slack takes in a high that was meant to be on the grid. */
+/* Steps of the axis up to high; the slack allows for rounding when high is a grid point. */
 static double axis_steps(const lm_axis *axis) {
     return log(axis->high / axis->low) / log(axis->step) + 1e-9;
 }
@@ -82,12 +84,12 @@ static limn_status check_axis(limn_context *ctx, const lm_axis *axis, size_t pla
                    place + 1, low, high, step, LM_SELECT_POINTS_MAX);
 }
 
-/* How many points the coarse grid has, and how many neighbours a point at most. */
+/* How many points the coarse grid has, and the most neighbours that a point can have. */
 static limn_status measure_grid(search *s, size_t *coarse, size_t *around) {
     size_t box = 1;
     *coarse = 1;
     if (s->axis_count < 1 || s->axis_count > LM_AXES_MAX)
-        return lm_fail(s->ctx, LIMN_E_USAGE, "%zu axes; between 1 and %d are possible",
+        return lm_fail(s->ctx, LIMN_E_USAGE, "%zu axes given; the number must be from 1 to %d",
                        s->axis_count, LM_AXES_MAX);
     for (size_t a = 0; a < s->axis_count; a++) {
         const lm_axis *axis = &s->axes[a];
@@ -113,7 +115,7 @@ static bool is_known(const search *s, const point *p) {
     return false;
 }
 
-/* Adds from[], from[] + step, ... up to to[] in all axes, where not known. */
+/* Adds from[], from[] + step, ... up to to[] on all axes, except points already known. */
 static void add_box(search *s, const int32_t *from, const int32_t *to, int32_t step) {
     point p = {.folds = 0};
     for (p.at[0] = from[0]; p.at[0] <= to[0]; p.at[0] += step)
@@ -128,7 +130,7 @@ static void add_coarse(search *s) {
     add_box(s, first, s->last, FINE);
 }
 
-/* The neighbours of the best point at this distance, inside the range. */
+/* The neighbours of the best point at this distance, within the range. */
 static void add_neighbours(search *s, int32_t distance) {
     int32_t from[LM_AXES_MAX], to[LM_AXES_MAX];
     for (size_t a = 0; a < LM_AXES_MAX; a++) {
@@ -188,9 +190,10 @@ static limn_status choose_rows(search *s, const int32_t *label, size_t n, size_t
         for (size_t i = 0; i < n; i++)
             chosen[i] = i;
     if (status == LIMN_OK && s->n < 2)
-        status = lm_fail(s->ctx, LIMN_E_DATA,
-                         "too few rows (%zu) to choose parameters by validation; give their values",
-                         s->n);
+        status = lm_fail(
+            s->ctx, LIMN_E_DATA,
+            "too few rows (%zu) to choose parameters by validation; set their values yourself",
+            s->n);
     s->folds = folds < s->n ? folds : s->n;
     if (status == LIMN_OK)
         status = deal_rows(s, chosen, label, seed);
@@ -221,7 +224,7 @@ static limn_status judge_piece(const search *s, limn_context *ctx, const piece *
     return status;
 }
 
-/* LIMN_E_DATA is no failure here: the point is out. */
+/* LIMN_E_DATA is not a failure here: it rules the point out. */
 static limn_status do_piece(limn_context *ctx, void *user, size_t index) {
     search *s = user;
     const piece *p = &s->pieces[index];
@@ -235,7 +238,7 @@ static limn_status do_piece(limn_context *ctx, void *user, size_t index) {
     return LIMN_OK;
 }
 
-/* The last piece that was refused once more, for its sentence. */
+/* Judges the last refused piece again, for its error message. */
 static limn_status say_again(limn_context *ctx, void *user, size_t index) {
     const search *s = user;
     double loss;
@@ -276,7 +279,7 @@ static bool is_open(const search *s, size_t i) {
            (s->best == NONE || p->loss <= s->points[s->best].loss);
 }
 
-/* Takes folds `first` up to `end` of point i into its sum. */
+/* Adds the losses of folds `first` up to `end` to the sum of point i. */
 static void settle(search *s, size_t i, size_t first, size_t end) {
     point *p = &s->points[i];
     for (size_t f = first; f < end; f++) {
@@ -302,7 +305,7 @@ static limn_status judge_fold(search *s, size_t first, size_t fold) {
     return status;
 }
 
-/* The folds that the leader still lacks. */
+/* The remaining folds of the leading point. */
 static limn_status judge_leader(search *s, size_t first) {
     size_t leader = NONE;
     for (size_t i = first; i < s->point_count; i++)
@@ -319,7 +322,7 @@ static limn_status judge_leader(search *s, size_t first) {
     return status;
 }
 
-/* Judges the points from `first` on. planned: the folds done when they are. */
+/* Judges the points from `first` on. planned: the folds done once these are. */
 static limn_status judge_round(search *s, size_t first, uint64_t planned) {
     limn_status status = judge_fold(s, first, 0);
     if (status == LIMN_OK)
@@ -328,7 +331,7 @@ static limn_status judge_round(search *s, size_t first, uint64_t planned) {
         status = judge_fold(s, first, f);
     if (status != LIMN_OK)
         return status;
-    atomic_store(&s->done, planned); /* those that were dropped count as done */
+    atomic_store(&s->done, planned); /* dropped ones count as done */
     return lm_progress(s->ctx, "selecting", planned, s->total, (double)planned / (double)s->total);
 }
 

@@ -1,4 +1,4 @@
-/* foreign.c: text models of other software, read and written where a method knows them. */
+/* foreign.c: text models of other software, read and written by the methods that know them. */
 #include "data/read/source.h"
 #include "model/model.h"
 
@@ -39,7 +39,7 @@ static const lm_method *find_method(const lm_buffer *bytes) {
     return NULL;
 }
 
-/* ---- a model of it ---- */
+/* ---- making a model ---- */
 
 static limn_status set_params(limn_context *ctx, limn_model *model, const char *text) {
     limn_status status = LIMN_OK;
@@ -48,7 +48,7 @@ static limn_status set_params(limn_context *ctx, limn_model *model, const char *
         size_t length = strcspn(text, "\n"), most = length < sizeof line ? length : sizeof line - 1;
         memcpy(line, text, most);
         line[most] = '\0';
-        /* What limn would not train with is kept in the body all the same. */
+        /* A value that limn would not train with is still kept in the body. */
         if (lm_params_set(ctx, &model->params, line) != LIMN_OK)
             ctx->error[0] = '\0';
         text += length;
@@ -105,7 +105,7 @@ static limn_status make_model(limn_context *ctx, const lm_method *method, const 
     return LIMN_OK;
 }
 
-/* What can be read once only, or not at all, is not looked at. */
+/* Anything that can be read only once, or not at all, is not inspected. */
 static bool can_look(const char *path) {
     struct stat info;
     return strcmp(path, "-") != 0 && stat(path, &info) == 0 && S_ISREG(info.st_mode);
@@ -127,7 +127,7 @@ limn_status limn_file_kind(limn_context *context, const char *path, limn_kind *k
         *kind = LIMN_KIND_MODEL;
     else if (status == LIMN_OK && find_method(&bytes))
         *kind = LIMN_KIND_FOREIGN;
-    if (status == LIMN_E_DATA) /* what begins like gzip and is none is for its reader to refuse */
+    if (status == LIMN_E_DATA) /* a file that only looks like gzip: its reader refuses it */
         status = LIMN_OK;
     lm_source_free(source);
     lm_buffer_free(&bytes);
@@ -151,7 +151,7 @@ limn_status lm_model_import(limn_context *ctx, const char *path, limn_model **ou
         status = read_on(ctx, source, &bytes, SIZE_MAX);
     if (method && status == LIMN_OK)
         status = make_model(ctx, method, path, &bytes, out);
-    /* A file that is no foreign text may fail as one, too: a limn model that begins like gzip. */
+    /* A file that is not foreign text may fail here, too: a limn model that begins like gzip. */
     if (!method && status == LIMN_E_DATA)
         status = LIMN_OK;
     lm_source_free(source);
@@ -161,7 +161,7 @@ limn_status lm_model_import(limn_context *ctx, const char *path, limn_model **ou
 
 /* ---- writing ---- */
 
-/* Whole numbers that the classes are called, as foreign formats know no others. */
+/* The class names as whole numbers, the only ones that foreign formats allow. */
 static bool whole_labels(const lm_labels *labels, int32_t *numbers) {
     for (size_t c = 0; c < labels->count; c++) {
         double value = labels->values[c];
@@ -176,7 +176,8 @@ limn_status lm_model_export(limn_context *ctx, const limn_model *model, const ch
     const lm_labels *labels = &model->schema.labels;
     const lm_method *method = model->method;
     if (!method->foreign || !method->foreign->export)
-        return lm_fail(ctx, LIMN_E_UNSUPPORTED, "%s models have no text form of other software",
+        return lm_fail(ctx, LIMN_E_UNSUPPORTED,
+                       "%s models cannot be exported as text for other programs",
                        method->info.name);
     int32_t *numbers = lm_alloc(&ctx->mem, labels->count + 1, sizeof *numbers);
     if (!numbers)
@@ -185,14 +186,14 @@ limn_status lm_model_export(limn_context *ctx, const limn_model *model, const ch
         for (size_t c = 0; c < labels->count; c++)
             numbers[c] = (int32_t)c;
         lm_warn(ctx,
-                "the classes are no whole numbers, so they are written as 0 to %zu, in the "
-                "order that limn info shows",
+                "the class names are not whole numbers, so they are written as 0 to %zu, in the "
+                "order that 'limn info' shows",
                 labels->count - 1);
     }
     if (model->scaler.kind != LIMN_SCALE_NONE)
         lm_warn(ctx,
-                "the model scales its features (%s), which its text form cannot say: scale "
-                "data the same way before it is used, or train with --scale none",
+                "the model scales its features (%s), which the text format cannot store: scale "
+                "data in the same way before using it, or train with --scale none",
                 limn_scale_name(model->scaler.kind));
     limn_status status = method->foreign->export(ctx, model->body, numbers, path);
     lm_free(&ctx->mem, numbers);

@@ -1,9 +1,9 @@
-/* learn.c: showing rows to a model whose method is online, and taking them out again.
+/* learn.c: showing rows to an online model, and removing them again.
  *
- * A lesson is checked as a whole before any of it is learned; rows that are scaled go to the method
- * in pieces, so that memory does not depend on the length of the lesson. The method works with the
- * model's memory functions and the seed of its training, whatever context the call comes with: the
- * model does not depend on who taught it. */
+ * A lesson is checked completely before any of it is learned. Rows that need scaling go to the
+ * method in pieces, so that memory does not depend on the length of the lesson. The method always
+ * works with the model's own memory functions and training seed, whatever context the call uses:
+ * the model does not depend on who taught it. */
 #include "base/sized.h"
 #include "model/model.h"
 
@@ -16,7 +16,7 @@ void limn_lesson_init(limn_lesson *lesson) {
     LM_SIZED_INIT(lesson);
 }
 
-/* The context that the method is given. */
+/* The context passed to the method. */
 static limn_context own_context(const limn_context *ctx, const limn_model *model) {
     limn_context own = *ctx;
     own.mem = model->mem;
@@ -48,8 +48,8 @@ static limn_status check_learner(limn_context *ctx, const limn_model *model) {
     if (model->method->online)
         return LIMN_OK;
     return lm_fail(ctx, LIMN_E_UNSUPPORTED,
-                   "%s cannot learn row by row: train it anew on all rows, or see 'limn methods' "
-                   "for those that can learn",
+                   "%s cannot learn row by row: train it again on all rows, or see 'limn methods' "
+                   "for methods that can learn",
                    model->method->info.name);
 }
 
@@ -58,12 +58,12 @@ static limn_status check_labels(limn_context *ctx, const limn_model *model, cons
     size_t classes = model->schema.labels.count;
     if ((task == LIMN_CLASSIFY && !l->classes) || (task == LIMN_REGRESS && !l->targets))
         return lm_fail(ctx, LIMN_E_DATA,
-                       "the rows have no labels to learn; name the label's column (--label), or "
-                       "for an array the file of its labels (--label-file)");
+                       "the rows have no labels to learn; name the label column (--label) or, "
+                       "for an array, its file of labels (--label-file)");
     for (size_t i = 0; task == LIMN_CLASSIFY && i < l->n; i++)
         if (l->classes[i] < 0 || (size_t)l->classes[i] >= classes)
             return lm_fail(ctx, LIMN_E_DATA,
-                           "row %zu: class %ld is none of the model's %zu; name a new class to it "
+                           "row %zu: class %ld is not one of the model's %zu; add a new class "
                            "first (limn_model_add_class)",
                            i + 1, (long)l->classes[i], classes);
     for (size_t i = 0; task == LIMN_REGRESS && i < l->n; i++)
@@ -75,7 +75,8 @@ static limn_status check_labels(limn_context *ctx, const limn_model *model, cons
 static limn_status check_lesson(limn_context *ctx, const limn_model *model, const limn_lesson *l) {
     limn_status status = check_learner(ctx, model);
     if (status == LIMN_OK && l->n > (uint64_t)INT64_MAX - model->rows)
-        status = lm_fail(ctx, LIMN_E_USAGE, "the model has seen as many rows as can be counted");
+        status = lm_fail(ctx, LIMN_E_USAGE,
+                         "the model has seen the largest number of rows that can be counted");
     if (status == LIMN_OK && l->n)
         status = check_labels(ctx, model, l);
     if (status == LIMN_OK)
@@ -83,7 +84,7 @@ static limn_status check_lesson(limn_context *ctx, const limn_model *model, cons
     return status;
 }
 
-/* Rows done .. done+n-1 of the lesson, which are x when scaled. */
+/* Rows done .. done+n-1 of the lesson; x: the same rows, scaled. */
 static limn_status learn_piece(limn_context *own, limn_model *model, const limn_lesson *l,
                                size_t done, size_t n, const float *x, size_t *learned) {
     bool classify = model->schema.task == LIMN_CLASSIFY,
@@ -167,7 +168,7 @@ limn_status limn_model_add_class(limn_context *context, limn_model *model, const
     limn_context own = own_context(context, model);
     limn_status status = check_learner(&own, model);
     if (status == LIMN_OK && model->schema.task != LIMN_CLASSIFY)
-        status = lm_fail(&own, LIMN_E_USAGE, "a model that was trained to %s has no classes",
+        status = lm_fail(&own, LIMN_E_USAGE, "a model trained for the task %s has no classes",
                          limn_task_name(model->schema.task));
     if (status == LIMN_OK && (!name || !*name))
         status = lm_fail(&own, LIMN_E_USAGE, "the name of a class is empty");
@@ -182,8 +183,8 @@ static limn_status check_forget(limn_context *ctx, const limn_model *model) {
     if (model->method->online && model->method->online->forget)
         return LIMN_OK;
     return lm_fail(ctx, LIMN_E_UNSUPPORTED,
-                   "%s cannot forget rows: train it anew without them, or see 'limn methods' for "
-                   "those that can forget",
+                   "%s cannot forget rows: train it again without them, or see 'limn methods' for "
+                   "methods that can forget",
                    model->method->info.name);
 }
 

@@ -1,8 +1,8 @@
-/* mark.c: what a model keeps of its learning: how many rows came after training, and the mark,
- * which tells where in a file of data it stands.
+/* mark.c: what a model remembers of its learning: how many rows came after training, and the mark,
+ * which says how far it has got in a data file.
  *
- * A file is known again by the hash of its first bytes, so one that has grown since is still the
- * same file. The section "learning" is written only when there is something to say. */
+ * A file is recognised by the hash of its first bytes, so a file that has grown since is still the
+ * same file. The section "learning" is written only when it is not empty. */
 #include "model/model.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ limn_status limn_mark_file(limn_context *context, const char *path, uint64_t mos
     *out = (limn_mark){.rows = 0};
     if (!path || !*path)
         return lm_fail(context, LIMN_E_USAGE, "the name of an input file is empty");
-    /* Opening a pipe could wait for its writer, and reading would take what belongs to others. */
+    /* Opening a pipe could wait for its writer, and reading would consume its data. */
     if (strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
         return LIMN_OK;
     size_t size = most < LIMN_MARK_BYTES ? (size_t)most : LIMN_MARK_BYTES;

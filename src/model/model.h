@@ -1,5 +1,5 @@
-/* model.h: a method joined with what travels with each model: label map, feature names,
- * scaling, parameters, training summary. */
+/* model.h: a method's model together with its label map, feature names, scaling, parameters and
+ * training summary. */
 #ifndef LIMN_MODEL_MODEL_H
 #define LIMN_MODEL_MODEL_H
 
@@ -11,10 +11,10 @@ struct limn_model {
     limn_allocator mem;
     const lm_method *method;
     lm_params params;
-    lm_schema schema; /* its mem points at the mem above */
+    lm_schema schema; /* its mem points to the mem above */
     lm_scaler scaler;
     uint64_t rows, seed;
-    uint64_t learned; /* of rows, after training */
+    uint64_t learned; /* rows learned after training */
     uint64_t changes; /* since it was trained or loaded: older predictors are refused */
     bool has_mark;
     limn_mark mark;
@@ -22,7 +22,7 @@ struct limn_model {
     void *body;     /* the method's own */
     lm_file *file;  /* mapped, or NULL for a model trained in this process */
     size_t bytes;   /* of the file, before any change */
-    lm_stats stats; /* the same */
+    lm_stats stats; /* also before any change */
 };
 
 /* ---- train.c ---- */
@@ -32,13 +32,13 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
                           const lm_method **method, lm_params *params);
 limn_status lm_model_train(limn_context *ctx, const limn_data *data,
                            const limn_train_options *options, limn_model **out);
-/* The same once the plan is made: options->method and params are not looked at. */
+/* The same with a given plan: options->method and params are ignored. */
 limn_status lm_model_train_planned(limn_context *ctx, const limn_data *data,
                                    const lm_method *method, const lm_params *params,
                                    const limn_train_options *options, limn_model **out);
-/* Capabilities of this model: those of its method that fit its task. */
+/* Capabilities of this model: those of its method that apply to its task. */
 unsigned lm_model_capabilities(const limn_model *model);
-/* Floats of the rows that the method sees. */
+/* Floats per row as the method sees it. */
 size_t lm_model_width(const limn_model *model);
 /* The capability that a task needs. */
 unsigned lm_task_capability(limn_task task);
@@ -47,24 +47,24 @@ limn_status lm_model_new(limn_context *ctx, const lm_method *method, limn_model 
 
 /* ---- foreign.c: text models of other software ---- */
 
-/* A foreign text model, detected from its content; LIMN_OK with *out NULL: it is none. */
+/* A foreign text model, detected from its content; LIMN_OK with *out NULL: it is not one. */
 limn_status lm_model_import(limn_context *ctx, const char *path, limn_model **out);
-/* A foreign text model of the same; LIMN_E_UNSUPPORTED where the method has none. */
+/* Writes a foreign text model; LIMN_E_UNSUPPORTED if the method has no such format. */
 limn_status lm_model_export(limn_context *ctx, const limn_model *model, const char *path);
 /* ---- store.c: the file ---- */
 
 limn_status lm_model_save(limn_context *ctx, const limn_model *model, const char *path);
 /* The size of the file that saving would write. */
 limn_status lm_model_measure(limn_context *ctx, const limn_model *model, size_t *bytes);
-/* The file as bytes (free with lm_free), for tests. */
+/* The file's bytes (free with lm_free), for tests. */
 limn_status lm_model_bytes(limn_context *ctx, const limn_model *model, unsigned char **bytes,
                            size_t *size);
-/* Takes file over, also on failure. */
+/* Takes ownership of file, also on failure. */
 limn_status lm_model_load(limn_context *ctx, lm_file *file, limn_model **out);
 
 /* ---- learn.c: online learning ---- */
 
-/* What the model is like now, changed or not. bytes is 0 when memory for measuring is out. */
+/* The model as it is now, changed or not. bytes is 0 if there is no memory for measuring. */
 void lm_model_figures(const limn_model *model, lm_stats *stats, size_t *bytes);
 
 /* ---- mark.c: what the file keeps of learning ---- */
@@ -80,20 +80,20 @@ struct limn_predictor {
     const limn_model *model;
     int threads;
     size_t neighbors;
-    uint64_t changes;      /* of the model when memory was taken */
-    size_t slice;          /* bytes of one thread */
+    uint64_t changes;      /* model->changes when memory was allocated */
+    size_t slice;          /* bytes per thread */
     bool vote;             /* classes by the votes of pairs */
     unsigned char *memory; /* threads slices, aligned */
 };
 
-/* What to compute; the first four are those of limn_answer. */
+/* What to compute; the first four match limn_answer. */
 typedef enum lm_ask {
     LM_ASK_CLASSES = LIMN_ANSWER_CLASSES,
     LM_ASK_PROBA = LIMN_ANSWER_PROBA,
     LM_ASK_VALUES = LIMN_ANSWER_VALUES,
     LM_ASK_SCORES = LIMN_ANSWER_SCORES,
-    LM_ASK_NEIGHBORS, /* out: int64_t, k a row */
-    LM_ASK_TOUCHED    /* out: an lm_touched for each thread, to be added to */
+    LM_ASK_NEIGHBORS, /* out: int64_t, k per row */
+    LM_ASK_TOUCHED    /* out: one lm_touched per thread, added to */
 } lm_ask;
 
 /* n rows of width floats each: model->schema.features, or lm_schema_width. */
@@ -104,10 +104,10 @@ typedef struct lm_query {
     lm_ask kind;
     void *out;
     size_t k;          /* of LM_ASK_NEIGHBORS */
-    double *distances; /* the same: k a row */
+    double *distances; /* the same: k per row */
 } lm_query;
 
-/* The query must be one that the model's method and task support. */
+/* The model's method and task must support the query. */
 limn_status lm_predictor_run(limn_predictor *predictor, const lm_query *query);
 
 #endif

@@ -1,7 +1,8 @@
-/* predict.c: the query path: check, scale, hand to the method in batches, over threads if asked.
+/* predict.c: the query path: check, scale, pass to the method in batches, on several threads if
+ * requested.
  *
- * All memory is taken when the predictor is made: per thread the prepared rows of one batch and the
- * method's scratch. */
+ * All memory is allocated when the predictor is made: per thread, the prepared rows of one batch
+ * and the method's scratch. */
 #include "base/sized.h"
 #include "base/work.h"
 #include "model/model.h"
@@ -10,7 +11,7 @@
 
 /* One thread's memory. */
 typedef struct layout {
-    float *x; /* LM_BATCH rows as the method sees them, where they are not the caller's own */
+    float *x; /* LM_BATCH rows as the method sees them, unless the caller's rows can be used */
     void *scratch;
 } layout;
 
@@ -86,7 +87,7 @@ void limn_predictor_free(limn_predictor *predictor) {
     lm_free(&mem, predictor);
 }
 
-/* Rows as the method sees them: the caller's own where they are, else in room. */
+/* Rows as the method sees them: the caller's own if possible, else a copy in room. */
 static const float *prepare(const limn_model *m, const lm_query *q, size_t first, size_t n,
                             float *room) {
     const float *x = q->x + first * q->width;
@@ -95,7 +96,8 @@ static const float *prepare(const limn_model *m, const lm_query *q, size_t first
         return x;
     if (m->scaler.kind != LIMN_SCALE_NONE)
         lm_scaler_apply(&m->scaler, x, n, room);
-    for (size_t i = 0; i < n && m->schema.beyond; i++) { /* such a model is never scaled */
+    for (size_t i = 0; i < n && m->schema.beyond;
+         i++) { /* a model with schema.beyond is never scaled */
         memcpy(room + i * (d + 1), x + i * d, d * sizeof *room);
         room[i * (d + 1) + d] = 0;
     }
@@ -155,10 +157,11 @@ static limn_status check(const limn_predictor *p, const lm_query *q) {
                        "the model has changed since this predictor was made; renew it first "
                        "(limn_predictor_renew)");
     if (q->width != schema->features && q->width != lm_schema_width(schema) && !q->scaled)
-        return lm_fail(p->ctx, LIMN_E_USAGE,
-                       "rows of %zu floats, but the model has %zu features; read them with match = "
-                       "the model",
-                       q->width, schema->features);
+        return lm_fail(
+            p->ctx, LIMN_E_USAGE,
+            "rows of %zu float%s, but the model has %zu feature%s; read them with match = "
+            "the model",
+            q->width, q->width == 1 ? "" : "s", schema->features, schema->features == 1 ? "" : "s");
     return lm_check_finite(p->ctx, schema, q->x, q->n, q->width);
 }
 

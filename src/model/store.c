@@ -41,7 +41,7 @@ static limn_status put_params(const limn_model *m, lm_writer *writer) {
     return lm_kv_end(kv);
 }
 
-/* Columns of text: which they are, how many categories each has, and those one after another. */
+/* Columns of text: which they are, how many categories each has, and all categories in sequence. */
 static limn_status put_categories(limn_context *ctx, const lm_schema *s, lm_kv_out *kv) {
     size_t columns = 0, total = 0;
     for (size_t c = 0; c < s->columns; c++) {
@@ -128,7 +128,7 @@ static limn_status collect(limn_context *ctx, const limn_model *model, lm_writer
     return status;
 }
 
-/* A writer with all sections of the model; with their sizes alone where it only measures. */
+/* A writer with all sections of the model; if it only measures, with just their sizes. */
 static limn_status writer_for(limn_context *ctx, const limn_model *model, bool measuring,
                               lm_writer **out) {
     lm_writer *writer;
@@ -190,7 +190,8 @@ static limn_status get_task(const lm_kv *kv, limn_task *task) {
             *task = tasks[i];
             return LIMN_OK;
         }
-    return lm_file_bad(kv->ctx, kv->file, "the task '%.40s' is unknown to this limn", name);
+    return lm_file_bad(kv->ctx, kv->file, "this version of limn does not know the task '%.40s'",
+                       name);
 }
 
 static limn_status get_model(limn_context *ctx, const lm_file *file, limn_model **out) {
@@ -220,9 +221,10 @@ static limn_status get_model(limn_context *ctx, const lm_file *file, limn_model 
                        "it (%.20s)",
                        lm_file_name(file), name, limn_version(), version);
     if (beyond && !method->foreign)
-        return lm_file_bad(ctx, file, "%s models are not imported", name);
+        return lm_file_bad(ctx, file, "%s models are never imported", name);
     if (!(lm_method_capabilities(method) & lm_task_capability(task)))
-        return lm_file_bad(ctx, file, "%s cannot %s", name, limn_task_name(task));
+        return lm_file_bad(ctx, file, "%s does not support the task %s", name,
+                           limn_task_name(task));
     status = lm_model_new(ctx, method, out);
     if (status != LIMN_OK)
         return status;
@@ -242,7 +244,7 @@ static limn_status get_params(limn_context *ctx, const lm_file *file, limn_model
         const char *value;
         char assignment[2 * LM_PARAM_TEXT + 2];
         if (!lm_kv_has(&kv, info->params[i].key))
-            continue; /* a parameter that is newer than the file: its default is the old behaviour
+            continue; /* a parameter newer than the file: its default is the old behaviour
                        */
         status = lm_kv_text(&kv, info->params[i].key, &value);
         if (status != LIMN_OK)
@@ -250,8 +252,7 @@ static limn_status get_params(limn_context *ctx, const lm_file *file, limn_model
         snprintf(assignment, sizeof assignment, "%s=%.*s", info->params[i].key, LM_PARAM_TEXT,
                  value);
         if (lm_params_set(ctx, &model->params, assignment) != LIMN_OK)
-            status =
-                lm_file_bad(ctx, file, "the parameter %s is not possible", info->params[i].key);
+            status = lm_file_bad(ctx, file, "the parameter %s is invalid", info->params[i].key);
     }
     return status;
 }
@@ -260,8 +261,9 @@ static limn_status get_names(const lm_kv *kv, lm_schema *schema) {
     lm_texts texts;
     limn_status status = lm_kv_texts(kv, "column_names", &texts);
     if (status == LIMN_OK && texts.left != schema->columns)
-        status = lm_file_bad(kv->ctx, kv->file, "%zu names for %zu columns", texts.left,
-                             schema->columns);
+        status = lm_file_bad(kv->ctx, kv->file,
+                             "the number of names, %zu, is not the number of columns, %zu",
+                             texts.left, schema->columns);
     if (status == LIMN_OK)
         status = lm_schema_add_columns(kv->ctx, schema);
     for (size_t c = 0; c < schema->columns && status == LIMN_OK; c++)
@@ -270,11 +272,11 @@ static limn_status get_names(const lm_kv *kv, lm_schema *schema) {
     return status;
 }
 
-/* A list of whole numbers of which there are count; as many doubles must be in the section. */
+/* A list of count whole numbers; the section must hold as many doubles. */
 static limn_status get_numbers(const lm_kv *kv, const char *key, size_t count, double **out) {
     *out = NULL;
     if (count > kv->section.size / sizeof **out)
-        return lm_file_bad(kv->ctx, kv->file, "the list %s is cut", key);
+        return lm_file_bad(kv->ctx, kv->file, "the list %s is incomplete", key);
     *out = lm_alloc(&kv->ctx->mem, count, sizeof **out);
     return *out ? lm_kv_reals(kv, key, count, *out) : lm_fail_memory(kv->ctx);
 }
@@ -284,7 +286,7 @@ static limn_status get_column_categories(const lm_kv *kv, lm_column *column, dou
     limn_status status = LIMN_OK;
     if (!(count >= 1 && count <= (double)texts->left && count == floor(count)) ||
         column->categories.count)
-        return lm_file_bad(kv->ctx, kv->file, "the categories of a column are not possible");
+        return lm_file_bad(kv->ctx, kv->file, "the categories of a column are invalid");
     for (size_t i = 0; i < (size_t)count && status == LIMN_OK; i++) {
         const char *name = lm_texts_next(texts);
         int32_t id;
@@ -300,7 +302,7 @@ static limn_status get_categories(const lm_kv *kv, lm_schema *schema) {
     int64_t count = 0;
     double *columns = NULL, *counts = NULL;
     limn_status status = lm_kv_int(kv, "text_columns", 1, (int64_t)schema->columns, &count);
-    /* A file without names says nowhere how many columns there are but in one number. */
+    /* Without names, one number is all that says how many columns there are. */
     if (status == LIMN_OK && !schema->column &&
         schema->columns > kv->ctx->memory_limit / sizeof(lm_column) / 4)
         status = lm_file_bad(kv->ctx, kv->file, "%zu columns need more memory than the limit",
@@ -316,12 +318,14 @@ static limn_status get_categories(const lm_kv *kv, lm_schema *schema) {
     for (size_t i = 0; i < (size_t)count && status == LIMN_OK; i++) {
         double c = columns[i];
         if (!(c >= 0 && c < (double)schema->columns && c == floor(c)))
-            status = lm_file_bad(kv->ctx, kv->file, "a column of categories does not exist");
+            status =
+                lm_file_bad(kv->ctx, kv->file, "categories belong to a column that does not exist");
         else
             status = get_column_categories(kv, &schema->column[(size_t)c], counts[i], &texts);
     }
     if (status == LIMN_OK && texts.left)
-        status = lm_file_bad(kv->ctx, kv->file, "%zu categories belong to no column", texts.left);
+        status =
+            lm_file_bad(kv->ctx, kv->file, "categories that belong to no column: %zu", texts.left);
     lm_free(&kv->ctx->mem, columns);
     lm_free(&kv->ctx->mem, counts);
     return status;
@@ -338,8 +342,8 @@ static limn_status get_fill(const lm_kv *kv, lm_schema *schema) {
                 ? !(fill[c] >= 0 && fill[c] < (double)categories && fill[c] == floor(fill[c]))
                 : fabs(fill[c]) > (double)FLT_MAX)
             status = lm_file_bad(kv->ctx, kv->file,
-                                 "what stands for missing cells of column %zu is "
-                                 "not possible",
+                                 "the replacement for missing cells in column %zu is "
+                                 "invalid",
                                  c + 1);
         schema->column[c].fill = fill[c];
     }
@@ -360,7 +364,7 @@ static limn_status get_columns(const lm_kv *kv, lm_schema *schema) {
     return status == LIMN_OK ? lm_schema_settle(kv->ctx, schema) : status;
 }
 
-/* The place and the name of a column beside the features; neither has to be there. */
+/* The position and name of a column other than a feature; either may be absent. */
 static limn_status get_place(const lm_kv *kv, const char *name_key, const char *column_key,
                              const limn_allocator *mem, char **name, size_t *column) {
     const char *text;
@@ -386,7 +390,8 @@ static limn_status get_labels(const lm_kv *kv, lm_schema *schema) {
         return status;
     size_t least = schema->task == LIMN_CLASSIFY ? 1 : schema->task == LIMN_OUTLIER ? 2 : 0;
     if (texts.left < least || (schema->task != LIMN_CLASSIFY && texts.left > least))
-        return lm_file_bad(kv->ctx, kv->file, "%zu classes for the task %s", texts.left,
+        return lm_file_bad(kv->ctx, kv->file,
+                           "the number of classes, %zu, is invalid for the task %s", texts.left,
                            limn_task_name(schema->task));
     for (size_t i = 0; texts.left && status == LIMN_OK; i++) {
         const char *name = lm_texts_next(&texts);

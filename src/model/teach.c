@@ -1,10 +1,10 @@
-/* teach.c: see teach.h. Answers of a model come through a predictor, which spreads batches over the
- * threads of the context; a function of the caller's is called on the calling thread only. */
+/* teach.c: see teach.h. A model answers through a predictor, which spreads batches over the threads
+ * of the context; a function supplied by the caller is called only on the calling thread. */
 #include "model/teach.h"
 
 #include <string.h>
 
-enum { CHUNK = 1024 }; /* rows of a call of the caller's function */
+enum { CHUNK = 1024 }; /* rows per call of the caller's function */
 
 /* ---- what may teach ---- */
 
@@ -16,7 +16,7 @@ bool lm_teaching_wanted(const limn_train_options *options) {
     return count_teachers(options) > 0;
 }
 
-/* How the method that teaches is trained. */
+/* How the teaching method is trained. */
 static limn_train_options first_options(const limn_train_options *options) {
     limn_train_options first;
     limn_train_options_init(&first);
@@ -31,20 +31,20 @@ limn_status lm_teaching_check(limn_context *ctx, const lm_method *method, limn_t
                               const limn_train_options *options) {
     if (count_teachers(options) > 1)
         return lm_fail(ctx, LIMN_E_USAGE,
-                       "a model has one teacher: give a model, a method or a function");
+                       "a model can have only one teacher: give a model, a method or a function");
     if (!options->teacher_method && options->teacher_param_count)
         return lm_fail(ctx, LIMN_E_USAGE,
-                       "parameters of a teacher, but no method that teaches; name it (--teacher)");
+                       "parameters were given for the teacher but no method; name one (--teacher)");
     if (!lm_teaching_wanted(options))
         return LIMN_OK;
     if (!(lm_method_capabilities(method) & LIMN_CAN_BE_TAUGHT))
         return lm_fail(ctx, LIMN_E_USAGE,
-                       "%s is trained on rows alone and takes no teacher; see 'limn methods' for "
-                       "those that can (can: teacher)",
+                       "%s cannot learn from a teacher; see 'limn methods' for "
+                       "methods that can (can: teacher)",
                        method->info.name);
     if (options->teacher && options->scale != LIMN_SCALE_AUTO)
         return lm_fail(ctx, LIMN_E_USAGE,
-                       "the scaling is that of the teacher; leave --scale %s out",
+                       "the new model takes over the teacher's scaling; leave out --scale %s",
                        limn_scale_name(options->scale));
     if (!options->teacher_method)
         return LIMN_OK;
@@ -54,29 +54,32 @@ limn_status lm_teaching_check(limn_context *ctx, const lm_method *method, limn_t
     return lm_model_plan(ctx, &first, task, &teacher, &params);
 }
 
-/* The new model takes over the teacher's columns and labels, so the data must be as it knows it. */
+/* The new model takes over the teacher's columns and labels, so the data must match them. */
 static limn_status check_data(limn_context *ctx, const limn_model *model, const limn_data *data) {
     const lm_schema *own = &data->schema, *theirs = &model->schema;
     if (theirs->task != own->task)
-        return lm_fail(ctx, LIMN_E_USAGE, "the teacher was trained to %s and cannot teach to %s",
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "the teacher was trained for the task %s and cannot teach the task %s",
                        limn_task_name(theirs->task), limn_task_name(own->task));
     if (own->features != theirs->features)
-        return lm_fail(ctx, LIMN_E_DATA, "the data has %zu features, the teacher %zu",
-                       own->features, theirs->features);
+        return lm_fail(ctx, LIMN_E_DATA, "the data has %zu feature%s, but the teacher has %zu",
+                       own->features, own->features == 1 ? "" : "s", theirs->features);
     if (own->labels.count < theirs->labels.count)
-        return lm_fail(ctx, LIMN_E_DATA,
-                       "the data has %zu classes, the teacher %zu; read the data with match = the "
-                       "teacher",
-                       own->labels.count, theirs->labels.count);
+        return lm_fail(
+            ctx, LIMN_E_DATA,
+            "the data has %zu class%s, but the teacher has %zu; read the data with match = the "
+            "teacher",
+            own->labels.count, own->labels.count == 1 ? "" : "es", theirs->labels.count);
     for (size_t c = 0; c < own->labels.count; c++)
         if (c >= theirs->labels.count ||
             strcmp(own->labels.names[c], theirs->labels.names[c]) != 0) {
             char shown[48];
             const char *name = own->labels.names[c];
-            return lm_fail(ctx, LIMN_E_DATA,
-                           "the teacher has no class '%s' in that place; read the data with match "
-                           "= the teacher, and remove classes that it does not know",
-                           lm_quote(name, strlen(name), shown));
+            return lm_fail(
+                ctx, LIMN_E_DATA,
+                "the teacher has no class '%s' at that position; read the data with match "
+                "= the teacher, and remove classes that it does not know",
+                lm_quote(name, strlen(name), shown));
         }
     return LIMN_OK;
 }
@@ -102,7 +105,7 @@ limn_status lm_teaching_begin(limn_context *ctx, const limn_data *data,
 static limn_status ask_model(const lm_teacher *teacher, limn_context *ctx, const float *x, size_t n,
                              double *out) {
     lm_teaching *t = teacher->user;
-    /* An imported model has a hidden feature, which is 0 here. */
+    /* An imported model may have a hidden feature, which is 0 here. */
     lm_query query = {.x = x,
                       .n = n,
                       .width = teacher->d,
@@ -117,7 +120,7 @@ static limn_status ask_model(const lm_teacher *teacher, limn_context *ctx, const
     return lm_predictor_run(t->predictor, &query);
 }
 
-/* Decision values of pairs say most, then probabilities, then distances. */
+/* Decision values of pairs are the most informative, then probabilities, then distances. */
 static limn_status make_from_model(limn_context *ctx, lm_teaching *t) {
     const limn_model *m = t->model;
     const lm_method *method = m->method;

@@ -1,4 +1,4 @@
-/* train.c: training a method on data, and the life of a model. */
+/* train.c: training a method on data, and creating and freeing models. */
 #include "model/model.h"
 #include "model/teach.h"
 #include "model/weights.h"
@@ -72,7 +72,7 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
         return lm_fail(ctx, LIMN_E_USAGE, "there is no task number %d", (int)task);
     if (!(lm_method_capabilities(*method) & lm_task_capability(task)))
         return lm_fail(ctx, LIMN_E_USAGE,
-                       "%s cannot do the task %s; see 'limn methods' for those that can",
+                       "%s does not support the task %s; see 'limn methods' for methods that do",
                        info->name, limn_task_name(task));
     lm_params_init(info->name, info->params, info->param_count, params);
     limn_status status = LIMN_OK;
@@ -84,20 +84,21 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
 static limn_status check_data(limn_context *ctx, const limn_data *data) {
     limn_task task = data->schema.task;
     if (data->n == 0 || data->schema.features == 0)
-        return lm_fail(ctx, LIMN_E_DATA, "there is nothing to train on: %zu rows of %zu features",
-                       data->n, data->schema.features);
+        return lm_fail(ctx, LIMN_E_DATA, "there is nothing to train on: %zu row%s of %zu feature%s",
+                       data->n, data->n == 1 ? "" : "s", data->schema.features,
+                       data->schema.features == 1 ? "" : "s");
     if ((task == LIMN_CLASSIFY && !data->label) || (task == LIMN_REGRESS && !data->target))
         return lm_fail(
             ctx, LIMN_E_DATA,
-            "the rows have no labels to train on; name the label's column (--label), or for an "
-            "array the file of its labels (--label-file)");
+            "the rows have no labels to train on; name the label column (--label) or, for an "
+            "array, its file of labels (--label-file)");
     for (size_t i = 0; data->target && i < data->n; i++)
         if (!isfinite(data->target[i]))
             return lm_fail(ctx, LIMN_E_DATA, "row %zu: the target is not a finite number", i + 1);
     return lm_check_finite(ctx, &data->schema, data->x, data->n, data->schema.features);
 }
 
-/* What the method sees: data itself when nothing is scaled, else a scaled copy. */
+/* What the method sees: the data itself if nothing is scaled, else a scaled copy. */
 static limn_status scale_rows(limn_context *ctx, const limn_model *model, const limn_data *data,
                               const float **x, float **owned) {
     *owned = NULL;
@@ -129,7 +130,7 @@ unsigned lm_model_capabilities(const limn_model *model) {
         can &= ~(unsigned)LIMN_CAN_OUTLIER;
     if (model->schema.task != LIMN_DENSITY)
         can &= ~(unsigned)LIMN_CAN_DENSITY;
-    return can & ~(unsigned)LIMN_CAN_BE_TAUGHT; /* it has been */
+    return can & ~(unsigned)LIMN_CAN_BE_TAUGHT; /* it has been taught already */
 }
 
 static limn_status train_body(limn_context *ctx, limn_model *model, const limn_data *data,
@@ -181,7 +182,7 @@ static limn_status prepare_scaler(limn_context *ctx, limn_model *model, const li
                          data->schema.features, &model->scaler);
 }
 
-/* teacher: the model whose columns, labels and scaling are taken over, or NULL. */
+/* teacher: the model that lends its columns, labels and scaling, or NULL. */
 static limn_status prepare(limn_context *ctx, limn_model *model, const limn_data *data,
                            const limn_train_options *options, const limn_model *teacher) {
     limn_status status = check_data(ctx, data);
@@ -203,15 +204,15 @@ static limn_status check_weights(limn_context *ctx, const limn_data *data,
         return LIMN_OK;
     if (!(method->can & LIMN_CAN_WEIGHT))
         return lm_fail(ctx, LIMN_E_USAGE,
-                       "%s cannot use sample weights; see 'limn methods' for those that can",
+                       "%s cannot use sample weights; see 'limn methods' for methods that can",
                        method->info.name);
     if (task != LIMN_CLASSIFY && task != LIMN_REGRESS)
-        return lm_fail(ctx, LIMN_E_USAGE, "sample weights mean nothing to the task %s",
+        return lm_fail(ctx, LIMN_E_USAGE, "the task %s does not use sample weights; leave them out",
                        limn_task_name(task));
     return LIMN_OK;
 }
 
-/* Everything after the plan. data has no row of weight 0. */
+/* Everything after the plan. data has no rows of weight 0. */
 static limn_status train_model(limn_context *ctx, const limn_data *data,
                                const limn_train_options *options, limn_model *model) {
     lm_teaching teaching = {.rows = NULL};

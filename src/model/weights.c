@@ -1,7 +1,7 @@
-/* weights.c: sample weights times class weights, as methods want them.
+/* weights.c: sample weights times class weights, in the form that methods expect.
  *
  * Only the ratios of weights matter: they are divided by their mean, so that a method sees mean 1
- * whatever their unit. A row of weight 0 is left out. */
+ * whatever their unit. Rows of weight 0 are left out. */
 #include "model/weights.h"
 
 #include "method.h"
@@ -17,7 +17,7 @@ static limn_status bad_list(limn_context *ctx, const char *item, size_t length, 
                    lm_quote(item, length, shown), why);
 }
 
-/* One "label:weight"; the last colon counts, for labels may have others. */
+/* One "label:weight"; split at the last colon, since labels may contain colons. */
 static limn_status set_item(limn_context *ctx, const lm_labels *labels, const char *item,
                             size_t length, double *weight) {
     size_t colon = length;
@@ -30,7 +30,7 @@ static limn_status set_item(limn_context *ctx, const lm_labels *labels, const ch
         return bad_list(ctx, item, length, "has a weight that is not a number above 0");
     int32_t id = lm_labels_find(labels, item, colon - 1);
     if (id < 0)
-        return bad_list(ctx, item, colon - 1, "is no class of the data");
+        return bad_list(ctx, item, colon - 1, "is not a class of the data");
     weight[id] = value;
     return LIMN_OK;
 }
@@ -47,7 +47,7 @@ static limn_status set_list(limn_context *ctx, const lm_labels *labels, const ch
     return status;
 }
 
-/* 1 where there are none. */
+/* 1 if there are no weights. */
 static double largest_of(const double *weight, size_t n) {
     double largest = weight ? 0 : 1;
     for (size_t i = 0; weight && i < n; i++)
@@ -55,7 +55,8 @@ static double largest_of(const double *weight, size_t n) {
     return largest;
 }
 
-/* Each class gets the same total: (all rows / classes) / (rows of the class), rows by weight. */
+/* Each class gets the same total: (all rows / classes) / (rows of the class), rows counted by
+ * weight. */
 static void balance(const limn_data *data, double *weight) {
     size_t k = data->schema.labels.count;
     double total = 0, largest = largest_of(data->weight, data->n);
@@ -146,9 +147,9 @@ limn_status lm_weights_drop_zero(limn_context *ctx, const limn_data *data, limn_
     return status;
 }
 
-/* ---- both ---- */
+/* ---- sample and class weights ---- */
 
-/* Mean 1, inside the range that methods are promised. The largest is at most 1 before. */
+/* Scales to mean 1 within the range promised to methods. On entry the largest is at most 1. */
 static void normalise(double *weight, size_t n) {
     double largest = largest_of(weight, n), sum = 0;
     for (size_t i = 0; i < n; i++) {
@@ -169,7 +170,7 @@ limn_status lm_weights_make(limn_context *ctx, const limn_data *data, const doub
     double *weight = lm_alloc(&ctx->mem, data->n, sizeof *weight);
     if (!weight)
         return lm_fail_memory(ctx);
-    /* Each divided by its largest first: no product overflows, and not all can vanish. */
+    /* Divide each by its largest first: no product overflows, and not all can underflow. */
     double most = largest_of(data->weight, data->n);
     double most_of_class = largest_of(of_class, data->schema.labels.count);
     for (size_t i = 0; i < data->n; i++)

@@ -280,7 +280,7 @@ def test_the_input_is_never_replaced(fails, limn, tmp_path, train_csv):
 
 def test_wrong_usage(fails, tmp_path, train_csv, model):
     before = names(tmp_path)
-    assert "text form" in fails(1, "convert", model, "out.csv")
+    assert "cannot be exported as text" in fails(1, "convert", model, "out.csv")
     assert "--to" in fails(2, "convert", model, "out.csv", "--to", "csv")
     (tmp_path / "old.model").write_text("svm_type c_svc\nkernel_type linear\n")
     assert "old.model" in fails(4, "convert", "old.model", "out.limn")

@@ -128,7 +128,7 @@ def test_kernel_values_too_large_are_refused(fails, train_csv):
 def test_single_rows_are_warned_of(limn, tmp_path):
     (tmp_path / "t.csv").write_text("u,v,c\n0,0,a\n4,0,a\n2,1,a\n9,9,b\n")
     done = limn("train", "t.csv", "-m", "nch", "-o", "m.limn")
-    assert "warning" in done.stderr and "1 of 2 classes has one row only" in done.stderr
+    assert "warning" in done.stderr and "1 of 2 classes has only one row" in done.stderr
 
 
 def test_parameters_are_checked(fails, train_csv):

@@ -11,8 +11,8 @@ def train(fails, train_csv):
 
 
 def test_a_method_that_takes_no_teacher_says_so(train, model, tmp_path):
-    sentence = ("limn: knn is trained on rows alone and takes no teacher; see 'limn methods' for "
-                "those that can (can: teacher)")
+    sentence = ("limn: knn cannot learn from a teacher; see 'limn methods' for "
+                "methods that can (can: teacher)")
     assert train("--teacher", "lda") == sentence
     assert train("--teacher", model) == sentence
     assert train("--teacher", "lda", "-p", "teacher.shrinkage=auto") == sentence

@@ -151,7 +151,7 @@ static void test_a_lesson_must_go_on_where_the_last_one_ended(void **state) {
     size_t learned = 7;
     (void)state;
     assert_int_equal(bf_learn(ctx, m, &lesson, &learned), LIMN_E_USAGE);
-    assert_non_null(strstr(limn_error(ctx), "begins with row 41, but 40 rows were learned"));
+    assert_non_null(strstr(limn_error(ctx), "begins with row 41, but the next row to learn is 40"));
     assert_int_equal(learned, 0);
     bf_destroy(&ctx->mem, m);
     limn_context_free(ctx);

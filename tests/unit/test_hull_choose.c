@@ -107,8 +107,8 @@ static void test_what_is_odd_is_warned_of(void **state) {
         s.warnings = 0;
         limn_model_free(hull_trained(ctx, data, &sets[i % 2], NULL));
         assert_int_equal(s.warnings, 1);
-        assert_non_null(strstr(s.last, i < 2 ? "2 of 3 classes have each one row only"
-                                             : "1 of 2 classes has one row only"));
+        assert_non_null(strstr(s.last, i < 2 ? "2 of 3 classes have only one row"
+                                             : "1 of 2 classes has only one row"));
         limn_data_free(data);
     }
     limn_context_free(ctx);
@@ -130,7 +130,7 @@ static void test_kernel_values_that_overflow_are_refused(void **state) {
             limn_model *model = NULL;
             if (hull_train_set(ctx, data, &s, NULL, &model) != LIMN_E_DATA)
                 fail_msg("%s, neighbors %zu: taken", kind_names[kind], k);
-            assert_non_null(strstr(limn_error(ctx), "kernel's values are too large"));
+            assert_non_null(strstr(limn_error(ctx), "the kernel values are too large"));
             assert_non_null(strstr(limn_error(ctx), "--scale zscore"));
         }
     limn_data_free(data);

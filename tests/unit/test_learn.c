@@ -215,7 +215,7 @@ static void test_bad_rows_are_refused_as_a_whole(void **state) {
     open_world(&w, LIMN_CLASSIFY, LIMN_SCALE_NONE);
     limn_lesson l = lesson_of(&w, 0, 10);
     w.label[7] = 2;
-    assert_refused(&w, &l, LIMN_E_DATA, "row 8: class 2 is none of the model's 2");
+    assert_refused(&w, &l, LIMN_E_DATA, "row 8: class 2 is not one of the model's 2");
     w.label[7] = -1;
     assert_refused(&w, &l, LIMN_E_DATA, "class -1");
     w.label[7] = 1;
@@ -228,7 +228,7 @@ static void test_bad_rows_are_refused_as_a_whole(void **state) {
     assert_refused(&w, &l, LIMN_E_DATA, "no labels");
     l = lesson_of(&w, 0, 10);
     w.model->rows = (uint64_t)INT64_MAX - 5;
-    assert_refused(&w, &l, LIMN_E_USAGE, "as many rows as can be counted");
+    assert_refused(&w, &l, LIMN_E_USAGE, "the largest number of rows that can be counted");
     w.model->rows = 0;
     close_world(&w);
     open_world(&w, LIMN_REGRESS, LIMN_SCALE_NONE);

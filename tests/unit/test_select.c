@@ -446,7 +446,8 @@ static void test_few_rows_make_fewer_folds_and_one_row_is_refused(void **state) 
     for (w.n = 0; w.n < 2; w.n++) {
         char sentence[128];
         snprintf(sentence, sizeof sentence,
-                 "too few rows (%zu) to choose parameters by validation; give their values", w.n);
+                 "too few rows (%zu) to choose parameters by validation; set their values yourself",
+                 w.n);
         assert_int_equal(run(&w, &one, &best), LIMN_E_DATA);
         assert_string_equal(limn_error(w.ctx), sentence);
     }

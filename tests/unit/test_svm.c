@@ -302,9 +302,9 @@ static void test_what_cannot_be_trained_is_said_in_a_sentence(void **state) {
                   "svm: type=nu_svr is for the task regress, not classify");
     t.task = LIMN_OUTLIER;
     check_refused(&t, "C=auto", LIMN_E_USAGE,
-                  "svm: outliers have no labels to choose C by; give it a value");
+                  "svm: the task outlier has no labels to choose C by; give it a value");
     check_refused(&t, "gamma=auto", LIMN_E_USAGE,
-                  "svm: outliers have no labels to choose gamma by; give it a value");
+                  "svm: the task outlier has no labels to choose gamma by; give it a value");
     t.task = LIMN_REGRESS;
     check_refused(&t, "class_weight=balanced", LIMN_E_USAGE,
                   "class_weight: the task regress has no classes; leave it out");

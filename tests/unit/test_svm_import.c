@@ -381,7 +381,7 @@ static void test_a_file_of_limn_that_claims_to_be_imported_is_refused(void **sta
     assert_int_equal(lm_model_bytes(ctx, model, &bytes, &size), LIMN_OK);
     assert_int_equal(lm_file_from_memory(ctx, bytes, size, "x", &file), LIMN_OK);
     assert_int_equal(lm_model_load(ctx, file, &loaded), LIMN_E_MODEL);
-    assert_non_null(strstr(limn_error(ctx), "knn models are not imported"));
+    assert_non_null(strstr(limn_error(ctx), "knn models are never imported"));
     model->schema.beyond = false;
     lm_free(&ctx->mem, bytes);
     limn_model_free(model);

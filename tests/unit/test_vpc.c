@@ -237,8 +237,8 @@ static void test_stopping_early_asks_less_and_changes_few_classes_but_no_probabi
         assert_int_equal(limn_predictor_new(ctx, model, NULL, &p), LIMN_OK);
         assert_int_equal(limn_predict(p, x, N, classes[i]), LIMN_OK);
         assert_int_equal(limn_predict_proba(p, x, N, proba[i]), LIMN_OK);
-        pivots[i] = stat_of(model, "pivots a query");
-        leaves[i] = stat_of(model, "leaves a query");
+        pivots[i] = stat_of(model, "pivots per query");
+        leaves[i] = stat_of(model, "leaves per query");
         limn_predictor_free(p);
         limn_model_free(model);
     }
@@ -264,7 +264,7 @@ static void test_the_earliest_stop_is_behind_the_second_tree(void **state) {
         setting s = {.rho = .1, .stop = i ? 0 : 2, .trees = i ? 16 : 2};
         limn_model *model = NULL;
         assert_int_equal(train(ctx, data, &s, &model), LIMN_OK);
-        leaves[i] = stat_of(model, "leaves a query");
+        leaves[i] = stat_of(model, "leaves per query");
         limn_model_free(model);
     }
     assert_true(leaves[0] == leaves[1]);

@@ -227,7 +227,7 @@ static void test_wrong_weights_are_refused(void **state) {
     world w;
     open_world(&w, 6);
     must_fail(&w, "lda", "class_weight=1:2,7:3", LIMN_E_USAGE,
-              "class_weight: '7' is no class of the data; write label:weight,label:weight");
+              "class_weight: '7' is not a class of the data; write label:weight,label:weight");
     must_fail(&w, "lda", "class_weight=1", LIMN_E_USAGE,
               "class_weight: '1' has no weight; write label:weight,label:weight");
     must_fail(&w, "lda", "class_weight=1:0", LIMN_E_USAGE,

@@ -1,12 +1,11 @@
-/* ahead.c: several threads descend for rows to come in the trees as they are. The rows are then
- * learned one by one. A descent stays what it was until a node on its way gets a child, so those
- * that are still good are told from those that have to be made once more, and the model is the one
- * that a single thread makes. */
+/* ahead.c: several threads descend for upcoming rows in the trees as they are; the rows are then
+ * learned one by one. A descent stays valid until a node on its path gets a child. Descents that
+ * are no longer valid are repeated, so the model is the same as with a single thread. */
 #include "methods/bforest/bforest.h"
 
 #include "base/work.h"
 
-/* Work enough for a block of rows to be worth starting threads, in floats of rows times trees. */
+/* The least work in a block of rows that is worth starting threads for: floats times trees. */
 enum { LEAST_WORK = 1 << 20, LEAST_ROWS = 16, MOST_ROWS = 256 };
 
 void bf_ahead_free(const limn_allocator *mem, bf_ahead *a) {

@@ -2,17 +2,17 @@
  * AAAI 2015): trees whose nodes are examples. A query walks greedily to the nearest child; an
  * example is added to a tree only where the tree was wrong. Online: one row at a time, one pass.
  *
- * style=paper is the paper's forest; style=forest (the default) has less correlated trees: a
- * warm-up of which each tree sees its own shuffle, trees that each learn a share rho of the rows,
- * trees that are rebuilt (refreshed) in turn, and a hash of stored points that is asked first.
- * docs/methods/bforest.md tells what the paper leaves open and what is different here.
+ * style=paper is the paper's forest. style=forest (the default) has less correlated trees: in a
+ * warm-up each tree sees the rows in its own order, each tree learns only a share rho of the rows,
+ * trees are rebuilt (refreshed) in turn, and a hash of stored points is looked up first.
+ * docs/methods/bforest.md says what the paper leaves open and what is different here.
  *
  * Notation: T trees, k children at most, M rows of warm-up, n rows seen so far. A row's id is its
  * arrival number. A point is a stored row; it is live, or forgotten but still a signpost in some
  * tree, or its slot is free.
  *
- * Everything is a function of the rows in their order, the seed and the parameters: neither the
- * number of threads nor how the rows came in lessons matters. */
+ * Everything depends only on the rows in their order, the seed and the parameters, not on the
+ * number of threads or on how the rows were divided into lessons. */
 #ifndef LIMN_METHODS_BFOREST_BFOREST_H
 #define LIMN_METHODS_BFOREST_BFOREST_H
 
@@ -33,58 +33,58 @@ typedef enum bf_state { BF_FREE, BF_LIVE, BF_SIGNPOST } bf_state;
 /* ---- store.c: the points, shared by all trees ---- */
 
 typedef struct bf_store {
-    size_t d, stride;       /* floats of a row, and with its padding of zeros to 64 bytes */
-    size_t slots, capacity; /* in use (free ones included), and there */
+    size_t d, stride;       /* floats per row, without and with zero padding to 64 bytes */
+    size_t slots, capacity; /* in use (including free ones), and allocated */
     size_t live, signposts; /* points */
-    bool values, norms;     /* which of the side arrays are there */
-    /* Written only when owned. */
+    bool values, norms;     /* which side arrays exist */
+    /* Written only if owned. */
     float *x;       /* slots x stride */
     int32_t *label; /* classify; -1 unless live */
     double *value;  /* regress; 0 unless live */
     uint64_t *id;   /* 0 when free */
     double *norm;   /* cosine: sum of squares */
     uint8_t *state; /* bf_state */
-    uint32_t *free; /* slots to be used again, the last first */
+    uint32_t *free; /* slots to be reused, last first */
     size_t free_count;
     bool owned;
     /* Derived. */
-    uint32_t *refs;          /* nodes of each point, in all trees */
-    uint32_t *older, *newer; /* live points in the order of their ids; only when owned */
+    uint32_t *refs;          /* nodes per point, in all trees */
+    uint32_t *older, *newer; /* live points in the order of their ids; only if owned */
     uint32_t oldest, newest;
-    bool bytes;    /* all rows are whole numbers 0..255 (and the metric can use it) */
-    uint8_t *byte; /* slots x stride: the rows once more; NULL unless bytes */
+    bool bytes;    /* all rows are whole numbers 0..255 (and the metric can use that) */
+    uint8_t *byte; /* slots x stride: the rows again; NULL unless bytes */
     bool hashed;   /* style=forest: equal rows are found */
     uint32_t *table;
     size_t table_size; /* a power of two, or 0 */
 } bf_store;
 
 void bf_store_free(const limn_allocator *mem, bf_store *s);
-/* Room for one point more. A view is copied first. False: no memory, nothing changed. */
+/* Makes room for one more point; copies a view first. False: out of memory, nothing changed. */
 bool bf_store_reserve(const limn_allocator *mem, bf_store *s);
 /* Makes what is derived from rows and states: refs (zero), bytes and the table. */
 bool bf_store_derive(const limn_allocator *mem, bf_store *s);
-/* Into reserved room, as the newest; x holds stride floats, bytes the same as bf_bytes gave them,
- * or NULL where it did not. */
+/* Adds a point into reserved room as the newest; x holds stride floats, bytes is what bf_bytes
+ * returned for it, or NULL. */
 uint32_t bf_store_put(bf_store *s, const float *x, const uint8_t *bytes, double norm, int32_t label,
                       double value, uint64_t id);
-/* A row as bytes, in room; NULL if it is not one of whole numbers 0..255, or rows are kept as
- * floats only. */
+/* A row as bytes, in room; NULL if it is not all whole numbers 0..255, or if rows are kept only as
+ * floats. */
 const uint8_t *bf_bytes(const bf_store *s, const float *x, uint8_t *room);
-/* A live point takes another id, larger than all, and is the newest. */
+/* A live point gets a new id, larger than all others, and becomes the newest. */
 void bf_store_renew(bf_store *s, uint32_t slot, uint64_t id);
-/* A live point stops to be one: it is a signpost, or its slot is free when no node has it. */
+/* A live point becomes a signpost, or its slot becomes free if no node uses it. */
 void bf_store_forget(bf_store *s, uint32_t slot);
-/* Signposts that no node has leave their slots. */
+/* Frees the slots of signposts that no node uses. */
 void bf_store_sweep(bf_store *s);
-/* The live point that equals x; BF_NONE. */
+/* The live point equal to x, or BF_NONE. */
 uint32_t bf_store_find(const bf_store *s, const float *x);
-/* Without free slots, points in the order of their ids. moved: the new slot of each old one.
- * There must be no signposts. */
+/* Removes free slots and sorts points by id. moved: the new slot of each old one. There must be no
+ * signposts. */
 bool bf_store_pack(const limn_allocator *mem, bf_store *s, uint32_t *moved);
 
 /* ---- tree.c ---- */
 
-/* A child block of capacity c is 2c places of the arena: points of the children, then nodes. */
+/* A child block of capacity c takes 2c entries of the arena: the children's points, then nodes. */
 typedef struct bf_node {
     uint32_t point, children, capacity, offset;
 } bf_node;
@@ -95,7 +95,7 @@ typedef struct bf_tree {
     size_t depth; /* nodes on the longest path */
     bf_node *node;
     uint32_t *arena;
-    uint64_t epoch; /* refreshes so far, those of compacting included */
+    uint64_t epoch; /* refreshes so far, including those from compacting */
     uint64_t step;  /* j of the next threshold */
 } bf_tree;
 
@@ -104,33 +104,33 @@ typedef struct bf_model {
     size_t d, classes;
     bf_style style;
     bf_metric metric;
-    size_t trees, children; /* children: SIZE_MAX without end */
-    double rho, alpha;      /* alpha 0: all trees are asked */
+    size_t trees, children; /* children: SIZE_MAX: no limit */
+    double rho, alpha;      /* alpha 0: all trees vote */
     uint64_t warmup, max_points;
     bool refresh, fixed_eps;
     double eps;
     uint64_t seed, stream;
     uint64_t seen;           /* n */
     uint64_t built;          /* n when the trees of the warm-up were last built */
-    uint64_t asked, spent;   /* queries measured and their comparisons, older ones fading */
-    size_t nodes, signposts; /* of all trees; signposts: nodes of forgotten points */
+    uint64_t asked, spent;   /* queries measured and their comparisons; older ones count less */
+    size_t nodes, signposts; /* in all trees; signposts: nodes of forgotten points */
     size_t node_limit;
     limn_distance *caller;
     void *caller_user;
     bf_store store;
     bf_tree *tree; /* trees */
-    bool owned;    /* of nodes and arenas */
+    bool owned;    /* nodes and arenas are */
 } bf_model;
 
 /* A query or a row to learn. */
 typedef struct bf_probe {
     const float *x;       /* stride floats */
-    const uint8_t *bytes; /* the same; or NULL */
+    const uint8_t *bytes; /* the same as bytes, or NULL */
     double norm;
     lm_gather *gather;
     lm_gather_bytes *gather_bytes;
     uint64_t comparisons; /* so far */
-    uint64_t *cache;      /* BF_CACHE keys that are known, with their points; or NULL */
+    uint64_t *cache;      /* BF_CACHE known keys with their points, or NULL */
 } bf_probe;
 
 /* Where a descent ended. voter: the last live point on the path, BF_NONE if there is none. */
@@ -142,15 +142,15 @@ typedef struct bf_end {
 
 enum { BF_CACHE = 8192 };
 
-/* The nodes of a descent. A descent stays what it was until one of them gets a child. */
+/* The nodes of a descent, which stays valid until one of them gets a child. */
 enum { BF_LEVELS = 15 };
 typedef struct bf_path {
-    uint32_t count; /* above BF_LEVELS: too many to be kept */
+    uint32_t count; /* above BF_LEVELS: too many to keep */
     uint32_t node[BF_LEVELS];
 } bf_path;
 
-/* A distance (squared for l2) as it is compared: rounded to 22 significant bits, so that distances
- * that are equal but for rounding tie, whatever their magnitude. Keys are ordered as distances. */
+/* A distance (squared for l2) in the form that is compared: rounded to 22 significant bits, so that
+ * distances that differ only by rounding tie, whatever their size. Keys order as distances do. */
 static inline uint32_t bf_key(double distance) {
     uint64_t bits;
     memcpy(&bits, &distance, sizeof bits);
@@ -164,7 +164,7 @@ static inline double bf_unkey(uint32_t key) {
     return distance;
 }
 
-/* Purposes that random numbers are drawn for. */
+/* What random numbers are drawn for. */
 enum { BF_TIES, BF_SAMPLE, BF_WARMUP, BF_REFRESH, BF_MEASURE };
 
 static inline uint64_t bf_hash(const bf_model *m, uint64_t purpose, uint64_t tree, uint64_t epoch,
@@ -172,93 +172,94 @@ static inline uint64_t bf_hash(const bf_model *m, uint64_t purpose, uint64_t tre
     return lm_hash(lm_hash(m->seed, m->stream, purpose), lm_hash(tree, epoch, 0), id);
 }
 
-/* Whether the tree learns that row (epoch 0) or keeps that point in a refresh. */
+/* Whether the tree learns this row (epoch 0) or keeps this point in a refresh. */
 static inline bool bf_sampled(const bf_model *m, uint64_t tree, uint64_t epoch, uint64_t id) {
     return m->rho >= 1 || (double)(bf_hash(m, BF_SAMPLE, tree, epoch, id) >> 11) * 0x1p-53 < m->rho;
 }
 
-/* x must outlive the probe; it is padded with zeros to the stride of the store. bytes: of bf_bytes.
- */
+/* x must outlive the probe and is zero-padded to the stride of the store. bytes: from bf_bytes. */
 bf_probe bf_probe_make(const bf_model *m, const float *x, const uint8_t *bytes, uint64_t *cache);
 bf_probe bf_probe_point(const bf_model *m, size_t point);
-/* Keys of the distances to count points. */
+/* The keys of the distances to `count` points. */
 void bf_distances(const bf_model *m, bf_probe *p, const uint32_t *points, size_t count,
                   uint32_t *keys);
-/* At equal keys: whether point a is preferred to b. */
+/* If keys tie: whether point a is preferred to b. */
 bool bf_preferred(const bf_model *m, uint64_t tree, uint32_t key, uint32_t a, uint32_t b);
-/* path: the nodes on the way, the end included; or NULL. */
+/* path: the nodes on the way, including the end; or NULL. */
 bf_end bf_descend(const bf_model *m, const bf_tree *tree, uint64_t number, bf_probe *p,
                   bf_path *path);
 /* The same in up to BF_GROUP trees at once; ends and paths (or NULL): count of each. */
 void bf_descend_some(const bf_model *m, const size_t *trees, size_t count, bf_probe *p,
                      bf_end *ends, bf_path *paths);
-/* The ends in those of trees from .. to-1 that are wanted (NULL: all) and not known yet. */
+/* Finds the ends in those trees from .. to-1 that are wanted (NULL: all) and not yet known. */
 void bf_find_ends(const bf_model *m, bf_probe *p, size_t from, size_t to, const bool *wanted,
                   bf_end *ends, bool *known);
 void bf_tree_free(const limn_allocator *mem, bf_tree *tree);
-/* Room for one child more of a node (BF_NONE: for the root). False: no memory, nothing changed. */
+/* Makes room for one more child of a node (BF_NONE: for the root). False: out of memory, nothing
+ * changed. */
 bool bf_tree_reserve(const limn_allocator *mem, bf_tree *tree, uint32_t parent);
-/* Into reserved room. */
+/* Adds a node into reserved room. */
 void bf_tree_append(bf_tree *tree, const bf_end *end, uint32_t point);
-/* Whether a tree that ended there has to learn the label or value. */
+/* Whether a tree whose descent ended there must learn the label or value. */
 bool bf_differs(const bf_model *m, const bf_end *end, int32_t label, double value);
-/* Places of the arena that the child blocks take without gaps. */
+/* Arena entries that the child blocks take without gaps. */
 size_t bf_tree_places(const bf_tree *tree);
-/* The nodes, and the child blocks without gaps in their order. */
+/* Copies the nodes, and the child blocks in node order without gaps. */
 void bf_tree_write(const bf_tree *tree, bf_node *node, uint32_t *arena);
-/* to becomes the same tree, in its own memory. False: no memory, to is what it was. */
+/* Makes `to` a copy of the tree in its own memory. False: out of memory, `to` is unchanged. */
 bool bf_tree_assign(const limn_allocator *mem, const bf_tree *from, bf_tree *to);
-/* A tree of those points, learned in that order, in the place of what tree held. */
+/* Replaces tree by one that learns these points in this order. */
 bool bf_grow(const limn_allocator *mem, const bf_model *m, uint64_t number, const size_t *points,
              size_t count, int threads, bf_tree *tree);
 
-/* ---- ahead.c: descents of rows to come, by several threads ---- */
+/* ---- ahead.c: descents for upcoming rows, by several threads ---- */
 
 typedef struct bf_ahead {
-    size_t most;           /* rows that are looked at together; 0: none */
-    uint64_t first, rows;  /* ids of those that were looked at */
+    size_t most;           /* rows that are looked up together; 0: none */
+    uint64_t first, rows;  /* ids of those that were looked up */
     float *x;              /* most x stride */
-    uint8_t *room;         /* the same as bytes ... */
-    const uint8_t **bytes; /* ... most: where each row is one, or NULL */
-    bf_end *end;           /* most x trees, as are the next two */
+    uint8_t *room;         /* the same rows as bytes ... */
+    const uint8_t **bytes; /* ... most pointers: each row's bytes, or NULL */
+    bf_end *end;           /* most x trees, like the next two */
     bf_path *path;
     bool *known;
-    uint32_t *grown; /* trees x most: nodes that got a child since */
+    uint32_t *grown; /* trees x most: nodes that have got a child since */
     size_t *grown_count;
-    uint64_t **cache; /* of each thread; NULL where distances are not kept */
+    uint64_t **cache; /* per thread; NULL if distances are not kept */
     int threads;
 } bf_ahead;
 
-/* For a lesson of n rows; where it does not pay, a->most is 0. */
+/* Prepares for a lesson of n rows; sets a->most to 0 if it is not worthwhile. */
 bool bf_ahead_make(const limn_allocator *mem, const bf_model *m, size_t n, int threads,
                    bf_ahead *a);
 void bf_ahead_free(const limn_allocator *mem, bf_ahead *a);
-/* Descends for n rows (at most a->most) from id on in the trees that learn them, or in all. */
+/* Descends for n rows (at most a->most), starting with id, in the trees that learn them or in all.
+ */
 void bf_ahead_look(const bf_model *m, bf_ahead *a, const float *x, size_t n, uint64_t id, bool all);
-/* Whether that row was looked at; *bytes is the row then, as bf_bytes gave it. */
+/* Whether this row was looked up; if so, *bytes is the row as bf_bytes returned it. */
 bool bf_ahead_bytes(const bf_ahead *a, uint64_t id, const uint8_t **bytes);
-/* The end of a descent that is as good as a new one. */
+/* The end of a descent that is still valid. */
 bool bf_ahead_end(const bf_model *m, const bf_ahead *a, uint64_t id, size_t tree, bf_end *end);
-/* A node of the tree got a child. */
+/* Records that a node of the tree got a child. */
 void bf_ahead_grew(bf_ahead *a, size_t tree, uint32_t node);
 
 /* ---- query.c ---- */
 
 typedef struct bf_vote {
     double *votes;    /* classes */
-    double sum, mean; /* of the weights; of the values, by weight */
+    double sum, mean; /* of the weights; weighted, of the values */
     size_t voters;
-    bool exact; /* at distance 0: only those count */
+    bool exact; /* some are at distance 0: only those count */
 } bf_vote;
 
-/* Lets the forest vote. ends, known: of each tree, found before or filled in here; or NULL. */
+/* Lets the forest vote. ends, known: per tree, found earlier or filled in here; or NULL. */
 void bf_ask(const bf_model *m, bf_probe *p, bf_end *ends, bool *known, bf_vote *vote);
-/* The comparisons of a query that is no stored row. */
+/* The comparisons of a query that is not a stored row. */
 uint64_t bf_measure(const bf_model *m, bf_probe *p, bf_vote *vote);
-/* The class of most votes; -1 without any. */
+/* The class with the most votes; -1 if there are none. */
 int32_t bf_winner(const bf_model *m, const bf_vote *vote);
 
-/* Whether distances that are known are kept for other trees. */
+/* Whether known distances are kept for other trees. */
 bool bf_keeps_distances(const bf_model *m);
 void bf_scratch(const void *model, size_t rows, size_t neighbors, lm_cursor *at);
 void bf_predict(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
@@ -271,15 +272,14 @@ void bf_touched(const void *model, const float *x, size_t n, lm_touched *sum, vo
 
 limn_status bf_learn(limn_context *ctx, void *model, const lm_lesson *lesson, size_t *learned);
 limn_status bf_widen(limn_context *ctx, void *model, size_t classes);
-/* Rebuilds trees first .. first+count-1 from the live points: those of the warm-up, or refreshed.
- */
+/* Rebuilds trees first .. first+count-1 from the live points, as in the warm-up or as a refresh. */
 limn_status bf_rebuild(limn_context *ctx, bf_model *m, size_t first, size_t count, bool warmup);
-/* Nodes and points are owned from now on. */
+/* Makes the model own its nodes and points. */
 limn_status bf_own(limn_context *ctx, bf_model *m);
 limn_status bf_forget(limn_context *ctx, void *model, const uint64_t *ids, size_t count,
                       uint64_t *forgotten);
 limn_status bf_compact(limn_context *ctx, void *model);
-/* A point leaves the model; its nodes stay as signposts. */
+/* Forgets a point; its nodes stay as signposts. */
 void bf_drop(bf_model *m, uint32_t slot);
 /* Forgets the oldest points beyond max_points; refreshes all trees when most nodes are signposts.
  * *changed: whether anything was done. */
@@ -290,7 +290,7 @@ limn_status bf_trim(limn_context *ctx, bf_model *m, bool *changed);
 limn_status bf_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
                      void **model);
 void bf_destroy(const limn_allocator *mem, void *model);
-/* Sets what follows from the parameters. */
+/* Sets what the parameters determine. */
 limn_status bf_configure(limn_context *ctx, const lm_params *params, bf_model *m);
 limn_status bf_save(limn_context *ctx, const void *model, lm_writer *writer);
 limn_status bf_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,

@@ -1,8 +1,8 @@
-/* forget.c: points leave the model.
+/* forget.c: removing points from the model.
  *
- * A forgotten point has no label and no vote from then on. Where it is a node of a tree the node
- * stays as a signpost (it leads queries on, with its row and its id) until that tree is built anew.
- * When more than half of all nodes are signposts all trees are refreshed, so that memory stays
+ * A forgotten point has no label and no vote from then on. If it is a node of a tree, the node
+ * stays as a signpost (it still guides queries, with its row and its id) until that tree is
+ * rebuilt. When more than half of all nodes are signposts, all trees are refreshed, so memory stays
  * bounded however many rows come and go. */
 #include "methods/bforest/bforest.h"
 
@@ -11,7 +11,7 @@ void bf_drop(bf_model *m, uint32_t slot) {
     bf_store_forget(&m->store, slot);
 }
 
-/* All trees, from the points that are stored. */
+/* Rebuilds all trees from the stored points. */
 static limn_status build_all(limn_context *ctx, bf_model *m) {
     return bf_rebuild(ctx, m, 0, m->trees, m->seen < m->warmup);
 }
@@ -32,7 +32,7 @@ typedef struct entry {
     uint32_t slot;
 } entry;
 
-/* The live point of that id; entries are in the order of their ids. */
+/* The live point with this id; entries are sorted by id. */
 static uint32_t find_id(const bf_store *s, const entry *entries, size_t count, uint64_t id) {
     size_t low = 0, high = count;
     while (low < high) {
@@ -76,7 +76,7 @@ limn_status bf_forget(limn_context *ctx, void *opaque, const uint64_t *ids, size
 limn_status bf_compact(limn_context *ctx, void *opaque) {
     bf_model *m = opaque;
     if (!m->store.signposts && !m->store.free_count)
-        return LIMN_OK; /* nothing is left of any: compacting twice is compacting once */
+        return LIMN_OK; /* nothing is left to remove: compacting twice equals compacting once */
     limn_status status = bf_own(ctx, m);
     if (status == LIMN_OK)
         status = build_all(ctx, m);

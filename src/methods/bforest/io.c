@@ -1,17 +1,17 @@
 /* io.c: the sections of bforest.
  *
- * Points are written as they are in memory. Trees are written one behind the other: nodes in the
- * order in which they were made, child blocks in the order of their nodes, without gaps. A child
- * has a larger number than its parent, so a link that leads on can lead nowhere twice. The hash of
- * equal rows is made when the file is opened. */
+ * Points are written as they are in memory. Trees are written one after another: nodes in the order
+ * in which they were made, child blocks in the order of their nodes, without gaps. A child has a
+ * larger number than its parent, so links cannot form a cycle. The hash of equal rows is rebuilt
+ * when the file is opened. */
 #include "methods/bforest/bforest.h"
 
 #include <math.h>
 
-/* The stream of random numbers of files of version 1, which do not say it. */
+/* The random number stream of files of version 1, which do not store it. */
 enum { STREAM_1 = 5 };
 
-/* What the file says of one tree. */
+/* What the file says about one tree. */
 typedef struct tree_record {
     uint64_t nodes, places, epoch, step;
 } tree_record;
@@ -37,7 +37,7 @@ static limn_status put_about(const bf_model *m, lm_writer *writer) {
     return lm_kv_end(kv);
 }
 
-/* The sections that hold something of each point. */
+/* The sections with one entry per point. */
 typedef struct part {
     const char *name;
     void **data;
@@ -63,7 +63,7 @@ static bool list_parts(bf_store *s, part *parts) {
     return true;
 }
 
-/* What is written of all trees; nothing is made where the writer only measures. */
+/* What is written about all trees; nothing is built if the writer only measures. */
 typedef struct forest {
     size_t nodes, places;
     tree_record *record;
@@ -146,7 +146,7 @@ static limn_status get_about(limn_context *ctx, const lm_file *file, bf_model *m
     if (status == LIMN_OK)
         status = lm_kv_int(&kv, "free", 0, slots, &unused);
     if (status == LIMN_OK && (m->asked >= BF_MEASURED || m->built > m->seen))
-        status = lm_file_bad(ctx, file, "its counts are not possible");
+        status = lm_file_bad(ctx, file, "its counts are invalid");
     m->seed = (uint64_t)seed;
     m->stream = (uint64_t)stream;
     m->store.slots = (size_t)slots;
@@ -158,7 +158,7 @@ static limn_status get_parts(limn_context *ctx, const lm_file *file, bf_store *s
     part parts[PARTS];
     limn_status status = LIMN_OK;
     if (!list_parts(s, parts))
-        return lm_file_bad(ctx, file, "%zu points are not possible", s->slots);
+        return lm_file_bad(ctx, file, "the number of points, %zu, is invalid", s->slots);
     for (size_t i = 0; i < PARTS && status == LIMN_OK; i++) {
         const void *data = NULL;
         if (parts[i].count)
@@ -190,18 +190,20 @@ static limn_status check_points(limn_context *ctx, const lm_file *file, bf_model
     size_t unused = 0;
     for (size_t i = 0; i < s->slots; i++) {
         if (!point_fine(m, i))
-            return lm_file_bad(ctx, file, "point %zu is not possible", i);
+            return lm_file_bad(ctx, file, "point %zu is invalid", i);
         s->live += s->state[i] == BF_LIVE;
         s->signposts += s->state[i] == BF_SIGNPOST;
         unused += s->state[i] == BF_FREE;
     }
     if (unused != s->free_count)
-        return lm_file_bad(ctx, file, "%zu slots are free, %zu listed", unused, s->free_count);
+        return lm_file_bad(ctx, file,
+                           "the number of free slots, %zu, is not the number listed, %zu", unused,
+                           s->free_count);
     if (!bf_store_derive(&ctx->mem, s))
         return lm_fail_memory(ctx);
-    for (size_t i = 0; i < s->free_count; i++) { /* refs serve as marks */
+    for (size_t i = 0; i < s->free_count; i++) { /* refs are used as marks */
         if (s->free[i] >= s->slots || s->state[s->free[i]] != BF_FREE || s->refs[s->free[i]]++)
-            return lm_file_bad(ctx, file, "the list of free slots is not possible");
+            return lm_file_bad(ctx, file, "the list of free slots is invalid");
     }
     memset(s->refs, 0, s->slots * sizeof *s->refs);
     return LIMN_OK;
@@ -209,7 +211,7 @@ static limn_status check_points(limn_context *ctx, const lm_file *file, bf_model
 
 /* ---- loading: the trees ---- */
 
-/* The child block of node i; depth of each node, 0 while nothing leads to it. */
+/* Checks the child block of node i; depth: per node, 0 while nothing links to it. */
 static bool block_fine(const bf_model *m, const bf_tree *tree, size_t i, size_t *used,
                        uint32_t *depth) {
     const bf_node *node = &tree->node[i];
@@ -264,13 +266,13 @@ static limn_status get_records(limn_context *ctx, const lm_file *file, bf_model 
     for (size_t t = 0; status == LIMN_OK && t < m->trees; t++) {
         const tree_record *r = &records[t];
         if (r->nodes > INT32_MAX || r->places > UINT32_MAX || r->epoch > INT64_MAX || r->step > 64)
-            return lm_file_bad(ctx, file, "tree %zu is not possible", t);
+            return lm_file_bad(ctx, file, "tree %zu is invalid", t);
         nodes += (size_t)r->nodes;
         places += (size_t)r->places;
         *most = r->nodes > *most ? (size_t)r->nodes : *most;
     }
     if (status == LIMN_OK && nodes > INT32_MAX)
-        return lm_file_bad(ctx, file, "%zu nodes are not possible", nodes);
+        return lm_file_bad(ctx, file, "the number of nodes, %zu, is invalid", nodes);
     if (status == LIMN_OK && nodes)
         status = lm_file_array(ctx, file, "bforest.nodes", BF_FILE_VERSION, nodes, sizeof(bf_node),
                                &node);
@@ -306,7 +308,7 @@ static limn_status get_trees(limn_context *ctx, const lm_file *file, bf_model *m
         return lm_fail_memory(ctx);
     for (size_t t = 0; t < m->trees && status == LIMN_OK; t++)
         if (!tree_fine(m, &m->tree[t], depth))
-            status = lm_file_bad(ctx, file, "the links of tree %zu are not possible", t);
+            status = lm_file_bad(ctx, file, "the links of tree %zu are invalid", t);
     lm_free(&ctx->mem, depth);
     for (size_t i = 0; i < m->store.slots && status == LIMN_OK; i++)
         if (m->store.state[i] == BF_SIGNPOST && !m->store.refs[i])

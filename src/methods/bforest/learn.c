@@ -1,31 +1,31 @@
-/* learn.c: one row after the other.
+/* learn.c: learning one row after another.
  *
  * Learn(x, c), in each tree that the row is sampled for: v = Descend(x); x becomes a child of v if
  * v's label is not c (regress: is more than eps from c). The point is stored once if any tree took
- * it. In style=forest, if the store holds x already, its label becomes c and it is the newest; else
- * if no tree took x and the forest does not answer c, x is stored and becomes a child in the first
- * tree whose end differs. In style=paper all trees learn x in that case, sampled or not. So what
- * was just learned is answered, always; where a row's arrival leads to more than that (trees are
- * built anew, old points forgotten), the forest is asked once more and x learned again if need be.
+ * it. In style=forest, if the store already holds x, its label becomes c and it becomes the newest;
+ * otherwise, if no tree took x and the forest does not answer c, x is stored and becomes a child in
+ * the first tree whose end differs. In style=paper all trees learn x in that case, sampled or not.
+ * So the model always answers correctly for the row just learned. If the arrival of a row also
+ * rebuilds trees or forgets old points, the forest is asked again and x is relearned if necessary.
  *
  * Warm-up: the first M rows are all stored. Whenever n has grown by half a power of two, and at M,
- * all trees are built from them: tree t has point t mod n as its root and then learns those that
- * it samples in its own shuffle; in between, rows are learned as usual. At M, points that no tree
- * took are dropped.
+ * all trees are built from them: tree t has point t mod n as its root and then learns the points
+ * that it samples in its own shuffled order. In between, rows are learned as usual. At M, points
+ * that no tree took are dropped.
  *
- * Refresh: when n passes 100 * 2^(j + t/T), tree t is built from the points that are stored and
- * that hash(seed, t, epoch, id) samples, in a fresh shuffle. */
+ * Refresh: when n passes 100 * 2^(j + t/T), tree t is rebuilt from the stored points that
+ * hash(seed, t, epoch, id) samples, in a fresh shuffled order. */
 #include "methods/bforest/bforest.h"
 
 #include "base/work.h"
 
 #include <math.h>
 
-/* What learning needs besides the model. */
+/* What learning needs in addition to the model. */
 typedef struct work {
     float *x; /* padded */
     uint8_t *room;
-    const uint8_t *bytes; /* of x, made once: in room or in ahead; or NULL */
+    const uint8_t *bytes; /* of x, computed once, in room or in ahead; or NULL */
     uint64_t *cache;
     bf_end *ends;
     bool *known, *takes;
@@ -68,7 +68,7 @@ static bool work_make(const limn_allocator *mem, const bf_model *m, size_t n, in
 
 /* ---- building trees ---- */
 
-/* What a thread builds in. */
+/* The memory that a thread builds in. */
 typedef struct bench {
     size_t *order;
     bf_tree tree;
@@ -77,12 +77,12 @@ typedef struct bench {
 typedef struct building {
     const limn_allocator *mem;
     bf_model *m;
-    size_t *points; /* live ones, the oldest first */
+    size_t *points; /* live ones, oldest first */
     size_t count, first;
     bool warmup;
-    int inside;     /* threads for each tree */
-    bench *benches; /* of each thread */
-    bool *failed;   /* of each tree */
+    int inside;     /* threads per tree */
+    bench *benches; /* one per thread */
+    bool *failed;   /* one per tree */
 } building;
 
 /* The tree's own root, then the points that it samples. */
@@ -95,7 +95,7 @@ static size_t choose_for_warmup(const building *b, size_t tree, size_t *order) {
     return count;
 }
 
-/* The points that it samples; without any, the one that is nearest to being sampled. */
+/* The points that it samples; if none, the one that is closest to being sampled. */
 static size_t choose_for_refresh(const building *b, size_t tree, uint64_t epoch, size_t *order) {
     size_t count = 0, least = 0;
     uint64_t smallest = UINT64_MAX;
@@ -114,7 +114,7 @@ static size_t choose_for_refresh(const building *b, size_t tree, uint64_t epoch,
     return count;
 }
 
-/* Which points the tree learns, in which order; the first is the root. */
+/* Which points the tree learns, and in which order; the first is the root. */
 static size_t choose_points(const building *b, size_t tree, uint64_t epoch, size_t *order) {
     const bf_model *m = b->m;
     size_t count =
@@ -125,7 +125,7 @@ static size_t choose_points(const building *b, size_t tree, uint64_t epoch, size
     return count;
 }
 
-/* Each thread changes trees of its own and nothing that they share. */
+/* Each thread changes only its own trees and nothing shared. */
 static void build_one(void *user, size_t index, int thread) {
     building *b = user;
     bench *at = &b->benches[thread];
@@ -139,7 +139,7 @@ static void build_one(void *user, size_t index, int thread) {
         tree->epoch = epoch;
 }
 
-/* Counts the nodes of some trees, or takes their count back. */
+/* Adds the nodes of some trees to the count, or subtracts them. */
 static void count_nodes(bf_model *m, size_t first, size_t count, bool back) {
     bf_store *s = &m->store;
     for (size_t t = first; t < first + count; t++) {
@@ -199,7 +199,7 @@ limn_status bf_rebuild(limn_context *ctx, bf_model *m, size_t first, size_t coun
 
 /* ---- when trees are built ---- */
 
-/* Grows by one when n has grown by half a power of two. */
+/* Increases by one whenever n has grown by half a power of two. */
 static unsigned stage_of(uint64_t n) {
     unsigned bits = 0;
     for (double square = (double)n * (double)n; square >= 1; square /= 2)
@@ -270,14 +270,14 @@ static limn_status refresh(limn_context *ctx, bf_model *m, bool *changed) {
 
 /* ---- one row ---- */
 
-/* A mean of values that are all within eps of the target may be beyond it by rounding. */
+/* The mean of values that are all within eps of the target may, by rounding, be outside it. */
 static bool is_right(const bf_model *m, const bf_vote *v, const row *r) {
     if (m->task == LIMN_REGRESS)
         return v->voters && fabs(v->mean - r->value) <= m->eps + 1e-12 * (fabs(r->value) + m->eps);
     return bf_winner(m, v) == r->label;
 }
 
-/* The trees that learn the row though it was not sampled for them, so that it is answered. */
+/* The trees that learn the row although they did not sample it, so that the answer is right. */
 static void insist(const bf_model *m, bf_probe *p, work *w, const row *r) {
     bool any = false;
     for (size_t t = 0; t < m->trees && !(any && m->style == BF_FOREST); t++) {
@@ -288,14 +288,14 @@ static void insist(const bf_model *m, bf_probe *p, work *w, const row *r) {
     }
 }
 
-/* Memory for what w->takes says, before anything changes. */
+/* Reserves memory for what w->takes says, before anything changes. */
 static limn_status reserve(limn_context *ctx, bf_model *m, const work *w, bool store) {
     size_t nodes = m->nodes;
     for (size_t t = 0; t < m->trees; t++)
         nodes += w->takes[t];
     if (nodes > m->node_limit)
         return lm_fail(ctx, LIMN_E_DATA,
-                       "bforest: the trees would have more than %zu nodes; use fewer trees, or "
+                       "bforest: the trees would have more than %zu nodes; use fewer trees or "
                        "max_points",
                        m->node_limit);
     if (store && !bf_store_reserve(&ctx->mem, &m->store))
@@ -306,7 +306,7 @@ static limn_status reserve(limn_context *ctx, bf_model *m, const work *w, bool s
     return LIMN_OK;
 }
 
-/* point: where the row is stored already, or BF_NONE. */
+/* point: where the row is already stored, or BF_NONE. */
 static limn_status take(limn_context *ctx, bf_model *m, const bf_probe *p, work *w, const row *r,
                         bool store, uint32_t point) {
     limn_status status = reserve(ctx, m, w, store && point == BF_NONE);
@@ -324,9 +324,10 @@ static limn_status take(limn_context *ctx, bf_model *m, const bf_probe *p, work 
     return LIMN_OK;
 }
 
-/* Asks the forest once more; what it does not answer is learned again. */
+/* Asks the forest again; if the answer is wrong, the row is learned again. */
 static limn_status repair(limn_context *ctx, bf_model *m, work *w, const row *r) {
-    /* Once the row is stored nothing more has to be forgotten for it: two rounds are enough. */
+    /* Once the row is stored, nothing else must be forgotten to make room: two rounds are enough.
+     */
     for (int round = 0; round < 4; round++) {
         bool changed = false;
         uint32_t newest = m->store.newest;
@@ -347,20 +348,20 @@ static limn_status repair(limn_context *ctx, bf_model *m, work *w, const row *r)
     return LIMN_OK;
 }
 
-/* Whether this row's query is measured: the first ones, then one in 32. */
+/* Whether this row's query is measured: the first few, then one in 32. */
 static bool is_measured(const bf_model *m, uint64_t id) {
     return m->store.live && (id < 64 || bf_hash(m, BF_MEASURE, 0, 0, id) % 32 == 0);
 }
 
 static void count_query(bf_model *m, uint64_t comparisons) {
     m->spent += comparisons;
-    if (++m->asked == BF_MEASURED) { /* older queries fade */
+    if (++m->asked == BF_MEASURED) { /* older queries count less */
         m->asked /= 2;
         m->spent /= 2;
     }
 }
 
-/* What the forest says of the row, before it learns it. */
+/* The forest's answer for the row before it is learned. */
 static void answer(const bf_model *m, bf_probe *p, work *w, int32_t *class, double *value) {
     bf_ask(m, p, w->ends, w->known, &w->vote);
     if (class)
@@ -386,7 +387,7 @@ static limn_status learn_row(limn_context *ctx, bf_model *m, work *w, const row 
     for (size_t t = 0; t < m->trees; t++) {
         if (!w->takes[t])
             continue;
-        /* Where x itself is the end, its label is about to become the right one. */
+        /* If x itself is the end, its label is about to be corrected. */
         bool itself = same != BF_NONE && w->ends[t].point == same;
         w->takes[t] = !itself && bf_differs(m, &w->ends[t], r->label, r->value);
         any = any || w->takes[t];
@@ -402,7 +403,7 @@ static limn_status learn_row(limn_context *ctx, bf_model *m, work *w, const row 
     if (status != LIMN_OK)
         return status;
     if (same != BF_NONE) {
-        w->ahead.rows = 0; /* with another id it may win other ties */
+        w->ahead.rows = 0; /* with a new id it may win different ties */
         bf_store_renew(&m->store, same, r->id);
         if (m->task == LIMN_REGRESS)
             m->store.value[same] = r->value;
@@ -415,7 +416,8 @@ static limn_status learn_row(limn_context *ctx, bf_model *m, work *w, const row 
     return LIMN_OK;
 }
 
-/* Rows from lesson's i-th on that can be looked at together: trees are not built in between. */
+/* Rows from the lesson's i-th on that can be looked up together: no trees are rebuilt in between.
+ */
 static size_t rows_together(const bf_model *m, const work *w, const lm_lesson *lesson, size_t i) {
     size_t rows = lesson->n - i < w->ahead.most ? lesson->n - i : w->ahead.most;
     double left = (double)rows;
@@ -441,7 +443,7 @@ static void look_ahead(const bf_model *m, work *w, const lm_lesson *lesson, size
         a->rows = 0;
 }
 
-/* What a row's arrival leads to besides. */
+/* The other effects of a row's arrival. */
 static limn_status settle(limn_context *ctx, bf_model *m, bool *changed) {
     limn_status status = bf_trim(ctx, m, changed);
     if (status == LIMN_OK)
@@ -456,9 +458,10 @@ limn_status bf_learn(limn_context *ctx, void *opaque, const lm_lesson *lesson, s
     work w = {.x = NULL};
     *learned = 0;
     if (lesson->first != m->seen)
-        return lm_fail(ctx, LIMN_E_USAGE,
-                       "bforest: the lesson begins with row %llu, but %llu rows were learned",
-                       (unsigned long long)lesson->first, (unsigned long long)m->seen);
+        return lm_fail(
+            ctx, LIMN_E_USAGE,
+            "bforest: the lesson begins with row %llu, but the next row to learn is %llu",
+            (unsigned long long)lesson->first, (unsigned long long)m->seen);
     limn_status status = bf_own(ctx, m);
     if (status == LIMN_OK && !work_make(&ctx->mem, m, lesson->n, ctx->threads, &w))
         status = lm_fail_memory(ctx);

@@ -1,18 +1,19 @@
-/* query.c: the forest votes: each tree's end x_i at distance d_i by weight 1/d_i (Shepard).
+/* query.c: the forest votes; the end x_i of each tree, at distance d_i, has weight 1/d_i (Shepard).
  *
- * Classify: the class of the largest sum of 1/d_i. Regress: sum(c_i / d_i) / sum(1 / d_i). If any
- * d_i is 0 only those count, equally. In style=forest a stored row that equals the query answers
- * alone. Early stop (classify): after each group of 8 trees, when the lead over the second is more
- * than alpha times the trees left times the mean weight so far, or at an exact hit.
+ * Classify: the class with the largest sum of 1/d_i. Regress: sum(c_i / d_i) / sum(1 / d_i). If any
+ * d_i is 0, only those count, equally. In style=forest a stored row that equals the query answers
+ * alone. Early stop (classify): after each group of 8 trees, if the lead over the second class is
+ * more than alpha times the trees left times the mean weight so far, or on an exact hit.
  *
- * A tree whose descent ends at a signpost votes by the last live point on the way; if no tree has
- * one, the nearest of all live points answers; if there is none, all classes are equally likely. */
+ * A tree whose descent ends at a signpost votes with the last live point on its path. If no tree
+ * has one, the nearest of all live points answers; if there is none, all classes are equally
+ * likely. */
 #include "base/argmax.h"
 #include "methods/bforest/bforest.h"
 
 #include <math.h>
 
-/* Below that many features a distance costs less than asking whether it is known. */
+/* Below this number of features computing a distance is cheaper than looking it up. */
 enum { CACHE_FROM = 48 };
 
 /* ---- votes ---- */
@@ -24,7 +25,7 @@ static double weight_of(const bf_model *m, uint32_t key) {
 
 static void vote_for(const bf_model *m, bf_vote *v, uint32_t point, uint32_t key) {
     double weight = 1;
-    if (key == 0 && !v->exact) { /* what voted before does not count any more */
+    if (key == 0 && !v->exact) { /* earlier votes no longer count */
         v->exact = true;
         v->sum = v->mean = 0;
         if (m->task == LIMN_CLASSIFY)
@@ -40,7 +41,7 @@ static void vote_for(const bf_model *m, bf_vote *v, uint32_t point, uint32_t key
         v->votes[m->store.label[point]] += weight;
     } else {
         double share = weight / v->sum, value = m->store.value[point], step = value - v->mean;
-        /* Equal values have exactly their mean; the other form cannot overflow. */
+        /* Equal values give exactly that mean; the other form cannot overflow. */
         v->mean = isfinite(step) ? v->mean + share * step : v->mean * (1 - share) + value * share;
     }
 }
@@ -237,7 +238,7 @@ void bf_stats(const void *opaque, lm_stats *stats) {
                                  "depth",
                                  "signposts",
                                  "points in no tree",
-                                 "comparisons a query"};
+                                 "comparisons per query"};
     const double values[] = {(double)m->trees, (double)m->store.live, (double)m->nodes,
                              (double)depth,    (double)m->signposts,  (double)loose,
                              vectors};

@@ -1,4 +1,4 @@
-/* store.c: the points: rows in slots, side arrays, the order of their ids, the hash of equal rows.
+/* store.c: the points: rows in slots, side arrays, their order by id, and the hash of equal rows.
  *
  * All arrays of slots grow together, geometrically. The table is open addressing with linear
  * probing, at most half full; an entry is removed by moving later ones back. */
@@ -8,7 +8,7 @@ enum { FIRST_SLOTS = 16 };
 
 /* ---- memory ---- */
 
-/* The arrays that have an item for each slot; those that this store lacks have size 0. */
+/* The arrays with one item per slot; those that this store lacks have size 0. */
 typedef struct column {
     void **data;
     size_t size; /* of an item */
@@ -54,7 +54,7 @@ static void unlink_slot(bf_store *s, uint32_t slot) {
     *(newer == BF_NONE ? &s->newest : &s->older[newer]) = older;
 }
 
-/* Sinks item i of a heap of slots, the largest id on top. */
+/* Sinks item i of a heap of slots, with the largest id on top. */
 static void sink(const uint64_t *id, uint32_t *heap, size_t i, size_t count) {
     for (size_t child; (child = 2 * i + 1) < count; i = child) {
         if (child + 1 < count && id[heap[child + 1]] > id[heap[child]])
@@ -67,7 +67,7 @@ static void sink(const uint64_t *id, uint32_t *heap, size_t i, size_t count) {
     }
 }
 
-/* The live points in the order of their ids; heap: room for them. */
+/* Sorts the live points by id; heap: room for them. */
 static void link_all(bf_store *s, uint32_t *heap) {
     size_t count = 0;
     s->oldest = s->newest = BF_NONE;
@@ -140,14 +140,14 @@ static void table_remove(bf_store *s, uint32_t slot) {
     for (size_t j = (i + 1) & mask; s->table[j] != BF_NONE; j = (j + 1) & mask) {
         size_t home = (size_t)hash_row(s, row_of(s, s->table[j])) & mask;
         if (((j - home) & mask) < ((j - i) & mask))
-            continue; /* it would be in front of its home */
+            continue; /* it would end up before its home position */
         s->table[i] = s->table[j];
         s->table[j] = BF_NONE;
         i = j;
     }
 }
 
-/* A table for that many points. */
+/* Makes a table for this many points. */
 static bool table_make(const limn_allocator *mem, bf_store *s, size_t points) {
     size_t size = 2 * FIRST_SLOTS;
     if (!s->hashed)
@@ -186,7 +186,7 @@ const uint8_t *bf_bytes(const bf_store *s, const float *x, uint8_t *room) {
     return s->bytes && to_bytes(s, x, room) ? room : NULL;
 }
 
-/* All rows as bytes; without memory for that the rows themselves do. */
+/* All rows as bytes; without memory for that, the float rows are used. */
 static void make_bytes(const limn_allocator *mem, bf_store *s) {
     s->byte = s->bytes ? lm_alloc_aligned(mem, s->slots ? s->slots : 1, s->stride) : NULL;
     s->bytes = s->byte != NULL;
@@ -212,7 +212,7 @@ bool bf_store_derive(const limn_allocator *mem, bf_store *s) {
 
 /* ---- growing ---- */
 
-/* Copies of all columns with room for capacity slots, zero behind what there is. */
+/* Copies of all columns with room for capacity slots, zeroed after the existing ones. */
 static bool copy_columns(const limn_allocator *mem, const bf_store *s, const column *columns,
                          size_t capacity, void **copies) {
     for (size_t i = 0; i < COLUMNS; i++) {
@@ -302,7 +302,7 @@ void bf_store_renew(bf_store *s, uint32_t slot, uint64_t id) {
     link_newest(s, slot);
 }
 
-/* Nothing of the point stays in its slot. */
+/* Erases the point from its slot. */
 static void clear(bf_store *s, uint32_t slot) {
     memset(s->x + (size_t)slot * s->stride, 0, s->stride * sizeof *s->x);
     if (s->bytes)

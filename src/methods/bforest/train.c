@@ -23,7 +23,7 @@ limn_status bf_configure(limn_context *ctx, const lm_params *params, bf_model *m
     m->trees = (size_t)count_or(params, "trees", paper || fast ? 50 : 100);
     m->children = (size_t)lm_param_int(params, "children");
     if (m->children == 1)
-        return lm_fail(ctx, LIMN_E_USAGE, "bforest: children is 2 or more, or 0 for any number");
+        return lm_fail(ctx, LIMN_E_USAGE, "bforest: children must be 2 or more, or 0 for no limit");
     if (!m->children)
         m->children = SIZE_MAX;
     m->rho = real_or(params, "rho", paper ? 1 : 0.7);
@@ -46,7 +46,7 @@ limn_status bf_configure(limn_context *ctx, const lm_params *params, bf_model *m
     if (m->metric == BF_CALLER && !m->caller)
         return lm_fail(ctx, LIMN_E_USAGE,
                        "bforest: metric=caller needs a distance function, which only a program "
-                       "that uses the library can give (limn_context_options.metric)");
+                       "that uses the library can supply (limn_context_options.metric)");
     return LIMN_OK;
 }
 

@@ -1,9 +1,10 @@
 /* tree.c: one tree: the greedy descent, and growing.
  *
- * Descend: v = root; candidates are the children of v, and v itself if it has fewer than k
- * children; the nearest is taken; if it is v the descent ends, else it goes on there. A full node
- * is never an end. Ties: at distance 0 the newest point, else the smallest hash(seed, tree, id):
- * as good as a random choice, and the same one each time, so that what was learned is found. */
+ * Descend: v = root; the candidates are the children of v, and v itself if it has fewer than k
+ * children; the nearest is taken. If it is v the descent ends, else it continues there. A full node
+ * is never an end. Ties at distance 0 go to the newest point, others to the smallest
+ * hash(seed, tree, id): as good as a random choice, but always the same one, so that what was
+ * learned is found again. */
 #include "methods/bforest/bforest.h"
 
 #include "base/work.h"
@@ -29,7 +30,8 @@ static bf_probe begin(const bf_model *m, const float *x) {
 
 bf_probe bf_probe_make(const bf_model *m, const float *x, const uint8_t *bytes, uint64_t *cache) {
     bf_probe p = begin(m, x);
-    p.bytes = m->store.bytes ? bytes : NULL; /* a row that is none may have come since */
+    p.bytes =
+        m->store.bytes ? bytes : NULL; /* a row that is not all bytes may have arrived since */
     p.cache = cache;
     if (cache)
         memset(cache, 0xff, BF_CACHE * sizeof *cache);
@@ -43,7 +45,7 @@ bf_probe bf_probe_point(const bf_model *m, size_t point) {
     return p;
 }
 
-/* 1 - cos; rows that are parallel but for rounding are at 0, a row of zeros is at 1 from others. */
+/* 1 - cos; rows that are parallel up to rounding are at 0; a zero row is at 1 from all others. */
 static double cosine(double dot, double a, double b) {
     if (a == 0 || b == 0)
         return a == b ? 0 : 1;
@@ -65,7 +67,7 @@ static void measure(const bf_model *m, const bf_probe *p, const uint32_t *points
             keys[i] = bf_key(from_caller(m, p->x, s->x + (size_t)points[i] * s->stride));
         return;
     }
-    if (p->bytes && s->bytes) /* a point that came meanwhile may have ended it */
+    if (p->bytes && s->bytes) /* a point that arrived meanwhile may have ended that */
         p->gather_bytes(p->bytes, s->byte, s->stride, points, count, out);
     else
         p->gather(p->x, s->x, s->stride, points, count, out);
@@ -76,8 +78,8 @@ static void measure(const bf_model *m, const bf_probe *p, const uint32_t *points
         keys[i] = bf_key(out[i]);
 }
 
-/* Trees meet the same points: keys that are known are not computed again. An entry is a point and
- * its key; entries share places, the later one stays. */
+/* Trees meet the same points: known keys are not computed again. An entry is a point and its key;
+ * entries share slots, and the later one stays. */
 static void measure_cached(const bf_model *m, const bf_probe *p, const uint32_t *points,
                            size_t count, uint32_t *keys) {
     uint32_t missing[BF_CHUNK], place[BF_CHUNK], found[BF_CHUNK];
@@ -121,11 +123,11 @@ typedef struct place {
     uint32_t node, point, key;
 } place;
 
-/* The nearest of the candidates at v; v itself is one if it may be the end. */
+/* The nearest of the candidates at v; including v itself if it may be the end. */
 static place nearest(const bf_model *m, const bf_tree *tree, uint64_t number, bf_probe *p,
                      place v) {
     const bf_node *node = &tree->node[v.node];
-    if (!node->children) /* a tree of leaves has no arena */
+    if (!node->children) /* a tree without children has no arena */
         return v;
     const uint32_t *points = tree->arena + node->offset, *nodes = points + node->capacity;
     bool none = node->children >= m->children;
@@ -145,7 +147,7 @@ static place nearest(const bf_model *m, const bf_tree *tree, uint64_t number, bf
     return best;
 }
 
-/* A descent on its way. */
+/* A descent in progress. */
 typedef struct walk {
     const bf_tree *tree;
     uint64_t number;
@@ -158,7 +160,7 @@ static walk begin_walk(const bf_tree *tree, uint64_t number, bf_path *path) {
     walk w = {.tree = tree, .number = number, .path = path};
     w.end = (bf_end){.node = BF_NONE, .point = BF_NONE, .voter = BF_NONE};
     if (path)
-        path->count = tree->nodes ? 0 : BF_LEVELS + 1; /* the first node changes everything */
+        path->count = tree->nodes ? 0 : BF_LEVELS + 1; /* the first node would change everything */
     return w;
 }
 
@@ -200,7 +202,7 @@ bf_end bf_descend(const bf_model *m, const bf_tree *tree, uint64_t number, bf_pr
     return w.end;
 }
 
-/* What the next step needs of memory is asked for while other trees take theirs. */
+/* Prefetches the memory of the next step while other trees take theirs. */
 static void fetch_children(const walk *w) {
     const bf_node *node = &w->tree->node[w->v.node];
     if (!node->children)
@@ -277,7 +279,7 @@ void bf_tree_free(const limn_allocator *mem, bf_tree *tree) {
     lm_free_aligned(mem, tree->arena);
 }
 
-/* Places of the block that a node needs for one child more; 0: it has room. */
+/* Arena entries of the block that a node needs for one more child; 0: it has room. */
 static size_t block_wanted(const bf_tree *tree, uint32_t parent) {
     if (parent == BF_NONE)
         return 0;
@@ -287,7 +289,7 @@ static size_t block_wanted(const bf_tree *tree, uint32_t parent) {
     return node->capacity ? 4 * (size_t)node->capacity : 8;
 }
 
-/* Room for wanted items, of which used are kept. */
+/* Makes room for `wanted` items, keeping the first `used`. */
 static bool grow_array(const limn_allocator *mem, void **array, size_t size, size_t used,
                        size_t wanted, size_t *capacity) {
     size_t room = *capacity < FIRST_ROOM ? FIRST_ROOM : *capacity;
@@ -346,7 +348,7 @@ void bf_tree_append(bf_tree *tree, const bf_end *end, uint32_t point) {
     points[parent->capacity + parent->children++] = number;
 }
 
-/* The tree learns a point whose descent ended there. */
+/* The tree learns a point whose descent ended at `end`. */
 static bool learn_point(const limn_allocator *mem, const bf_model *m, uint32_t point,
                         const bf_end *end, bf_tree *tree, bool *grew) {
     const bf_store *s = &m->store;
@@ -371,8 +373,8 @@ static bool grow_alone(const limn_allocator *mem, const bf_model *m, uint64_t nu
 }
 
 /* Several threads descend for a block of points in the tree as it is. Then the points are learned
- * one by one; where a node on a point's way has got a child meanwhile, it descends once more. So
- * the tree is the one that a single thread grows. */
+ * one by one; if a node on a point's path has got a child meanwhile, that descent is repeated. So
+ * the tree is the same as with a single thread. */
 enum { ALONE = 256, BLOCK = 1024, PIECE = 16, LEAST_STRIDE = 64 };
 
 typedef struct together {
@@ -395,7 +397,7 @@ static void descend_some(void *user, size_t index, int thread) {
     }
 }
 
-/* grown: for each node the last block in which it got a child. */
+/* grown: per node, the last block in which it got a child. */
 static bool learn_block(const limn_allocator *mem, const together *g, bf_tree *tree, uint32_t block,
                         uint32_t *grown) {
     bool fine = true, grew;
@@ -425,7 +427,7 @@ static bool grow_together(const limn_allocator *mem, const bf_model *m, uint64_t
     bool fine = grown && g.end && g.path && grow_alone(mem, m, number, points, ALONE, tree);
     for (size_t from = ALONE; from < count && fine; from += g.count) {
         g.points = points + from;
-        /* In a small tree most ways would get a child. */
+        /* In a small tree a node on most paths would get a child. */
         size_t most = tree->nodes / 8 < BLOCK ? tree->nodes / 8 + 1 : BLOCK;
         g.count = count - from < most ? count - from : most;
         lm_parallel(threads, (g.count + PIECE - 1) / PIECE, descend_some, &g);

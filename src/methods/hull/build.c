@@ -1,11 +1,11 @@
-/* build.c: the model's arrays from the fits of the classes. */
+/* build.c: fills the model's arrays from the fits of the classes. */
 #include "methods/hull/build.h"
 #include "base/work.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The model's arrays are const to those who ask; here they are written. */
+/* The model's arrays are const for queries; here they are written. */
 static void *writable(const void *array) {
     return (void *)(uintptr_t)array;
 }
@@ -65,7 +65,7 @@ static void put_mean(hull_model *m, size_t c, const double *mean) {
     }
 }
 
-/* Direction j of a class, at its place, times length; mean: as in the model. */
+/* Direction j of a class, at its position, times length; mean: as in the model. */
 static void put_direction(hull_model *m, size_t place, const double *direction, double length,
                           const double *mean, double *row) {
     double *offset = writable(m->flat.offset), sum = 0;
@@ -88,7 +88,7 @@ typedef struct flat_work {
     hull_model *m;
 } flat_work;
 
-/* How much of direction j an answer takes off |w|^2: all of it, but for the ridge. */
+/* The share of direction j that a query subtracts from |w|^2: all of it, except for the ridge. */
 static double length_of(const hull_model *m, const hull_fit *fit, size_t j) {
     if (m->options.kind != HULL_NRH)
         return 1;
@@ -96,7 +96,7 @@ static double length_of(const hull_model *m, const hull_fit *fit, size_t j) {
     return sqrt(s2 / (s2 + lambda));
 }
 
-/* mean + weights of the directions, or of the axes where there are none. */
+/* mean + weights of the directions, or of the axes if there are none. */
 static void point_in_hull(const hull_fit *fit, const double *weights, size_t p, double *out) {
     size_t d = fit->space->d;
     memcpy(out, fit->mean, d * sizeof *out);
@@ -107,7 +107,7 @@ static void point_in_hull(const hull_fit *fit, const double *weights, size_t p, 
             out[i] += weights[j] * fit->basis[j * d + i];
 }
 
-/* How far samples lie beside the directions of the fit: by those that were cut. row: d. */
+/* How far samples lie outside the span of the fit, because directions were cut. row: d. */
 static double find_slack(const hull_fit *fit, double *row) {
     size_t d = fit->space->d;
     double most = 0;
@@ -123,7 +123,7 @@ static double find_slack(const hull_fit *fit, double *row) {
     return sqrt(most) * (1 + 1e-9);
 }
 
-/* The mean or centre of the class in the model; its sphere. */
+/* The mean or centre of the class in the model, and its sphere. */
 static limn_status put_sphere(limn_context *ctx, hull_model *m, const hull_fit *fit, size_t c,
                               size_t p, double *mean) {
     hull_kind kind = m->options.kind;
@@ -146,7 +146,7 @@ static limn_status put_sphere(limn_context *ctx, hull_model *m, const hull_fit *
     return LIMN_OK;
 }
 
-/* nch: where no directions are kept the sphere holds what lies beside them. row: d. */
+/* nch: if no directions are kept, the slack is added to the radius. row: d. */
 static void put_slack(hull_model *m, const hull_fit *fit, size_t c, size_t p, double *row) {
     double slack = find_slack(fit, row);
     if (p)
@@ -159,7 +159,7 @@ static size_t flat_dim(const hull_model *m, const hull_fit *fit) {
     hull_kind kind = m->options.kind;
     if (kind == HULL_NSC)
         return 0;
-    if (kind == HULL_NCH) /* a bound only: none where the hull is the whole space */
+    if (kind == HULL_NCH) /* only a bound: none if the hull is the whole space */
         return fit->basis && fit->rank < m->d ? fit->rank : 0;
     return kind == HULL_NRH ? fit->rank : hull_fit_dim(fit, &m->options);
 }

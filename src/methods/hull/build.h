@@ -12,12 +12,12 @@ typedef struct hull_groups {
 
 limn_status hull_pack_samples(limn_context *ctx, const lm_train_set *set, const hull_groups *groups,
                               hull_model *m);
-/* Everything but the samples; the options are final. */
+/* Everything except the samples; the options are final. */
 limn_status hull_build_flat(limn_context *ctx, const lm_train_set *set, const hull_fit *fits,
                             hull_model *m);
 limn_status hull_build_curved(limn_context *ctx, const hull_fit *fits, hull_model *m);
 limn_status hull_build_convex(limn_context *ctx, const hull_fit *fits, hull_model *m);
-/* head.c: the axes of flat sets, where they pay. */
+/* head.c: the axes of flat sets, if they are worthwhile. */
 size_t hull_head_axes(const hull_model *m, const uint32_t *start);
 limn_status hull_build_head(limn_context *ctx, const lm_train_set *set, hull_model *m);
 

@@ -1,14 +1,14 @@
 /* choose.c: what training chooses by leaving rows out: the number of directions (nah, nhd) or rho
  * (nrh), the beta of the probabilities, and the distance beyond which a row is unknown.
  *
- * nrh: a row is judged by its distance from the other classes as they are, and from its own
- * without it, which has a closed form. The other sets have to be fitted again: without the row
- * itself where all classes have few rows, else without a fifth of every class (of one class alone
- * would put that class at a disadvantage where n is near d), and of large classes for one fifth
- * only. Local methods just skip the row itself.
+ * nrh: a row is judged by its distance from the other classes as they are, and from its own class
+ * without it, for which there is a closed form. For the other sets classes must be fitted again:
+ * without the row itself if all classes have few rows, otherwise without a fifth of every class
+ * (leaving out a part of just one class would put it at a disadvantage when n is near d), and if
+ * classes are large, for one fifth only. Local methods just skip the row itself.
  *
- * beta minimises the log loss of softmax(-beta d^2), a convex function, with the truth counted as
- * 1 - 1/(n + 2) so that separable data does not drive it to infinity. */
+ * beta minimises the log loss of softmax(-beta d^2), a convex function. The truth counts as
+ * 1 - 1/(n + 2), so that separable data does not drive beta to infinity. */
 #include "base/work.h"
 #include "methods/hull/fit.h"
 
@@ -18,12 +18,12 @@
 
 enum {
     GRID_MAX = 40,
-    MOST_DIM = 300,     /* of those that are tried */
-    FEW = 20,           /* where no class has more rows than these, they are left out one by one */
-    FOLDS = 5,          /* else so many folds */
-    MANY = 1000,        /* from so many rows of a class on one fold is judged */
-    JUDGED_ROWS = 5000, /* in all, about */
-    DEAR_ROWS = 500,    /* where a distance is a quadratic program, or local */
+    MOST_DIM = 300,     /* most directions that are tried */
+    FEW = 20,           /* if no class has more rows than this, they are left out one by one */
+    FOLDS = 5,          /* otherwise in this many folds */
+    MANY = 1000,        /* if a class has this many rows, only one fold is judged */
+    JUDGED_ROWS = 5000, /* in total, about */
+    DEAR_ROWS = 500,    /* the same if a distance is a quadratic program, or local */
     BLOCK = 64
 };
 
@@ -48,12 +48,12 @@ static size_t rhos(double *at) {
     return count;
 }
 
-/* Rows are few for the dimension: every direction is kept. */
+/* Few rows for the dimension: every direction is kept. */
 static bool takes_all(size_t largest, size_t d) {
     return largest <= d / 8;
 }
 
-/* Hulls of d directions would fill the space, so that is not among the choices. */
+/* Hulls of d directions would fill the space, so d is not among the choices. */
 size_t hull_most_dim(const hull_options *options, size_t d, size_t largest) {
     if (options->dim_rule == HULL_DIM_GIVEN)
         return options->dim;
@@ -65,7 +65,7 @@ size_t hull_most_dim(const hull_options *options, size_t d, size_t largest) {
 
 /* ---- judged rows ---- */
 
-/* Rows of class `of` that are judged together, and what is left of the class without them. */
+/* Rows of class `of` that are judged together, and the rest of the class. */
 typedef struct part {
     size_t of, first, count; /* judged: rows[first .. first + count - 1] */
     uint32_t *kept;
@@ -74,23 +74,23 @@ typedef struct part {
 
 typedef struct judge {
     const hull_space *space;
-    const hull_fit *fits; /* of whole classes; NULL: local */
+    const hull_fit *fits; /* fits of whole classes; NULL: local */
     hull_model *m;
     size_t classes;
     hull_grid grid;
     double at[GRID_MAX];
     bool one_by_one; /* rows are left out one by one */
-    size_t folds;    /* parts of a class, at most */
-    size_t judged;   /* of them, those that are judged */
+    size_t folds;    /* most parts per class */
+    size_t judged;   /* how many of them are judged */
     part *parts;     /* classes x folds */
-    uint32_t *kept;  /* what the parts' kept point into */
+    uint32_t *kept;  /* the memory that kept in the parts points into */
     uint32_t *rows;
     int32_t *label;
     size_t count;
     double *d2; /* count x classes x grid */
-    /* What rows are measured from: whole classes, or those of one fold. */
+    /* What distances are measured from: whole classes, or classes without one fold. */
     hull_ball *balls;  /* classes x ball_count */
-    size_t ball_count; /* nhd: as the grid; nsc: 1; else 0 */
+    size_t ball_count; /* nhd: as in the grid; nsc: 1; else 0 */
     hull_fit *fold_fits;
     size_t fold;
 } judge;
@@ -141,7 +141,7 @@ static void plan_folds(judge *j) {
     j->judged = largest >= MANY ? 1 : j->folds;
 }
 
-/* Deals the rows of class c, shuffled, to its parts; at most `most` of a part are judged. */
+/* Deals the shuffled rows of class c to its parts; at most `most` rows per part are judged. */
 static void deal(judge *j, limn_context *ctx, size_t c, size_t most, size_t *order,
                  size_t *kept_used) {
     size_t n = rows_of(j, c), folds = j->one_by_one ? n : j->folds;
@@ -157,7 +157,7 @@ static void deal(judge *j, limn_context *ctx, size_t c, size_t most, size_t *ord
             if (i < from || i >= end)
                 to->kept[to->kept_count++] = j->fits[c].rows[order[i]];
         *kept_used += to->kept_count;
-        /* A class of one row is nothing without it. */
+        /* A class of one row would be empty without it. */
         for (size_t i = from; i < end && n > 1 && to->count < most; i++, to->count++) {
             j->rows[j->count] = j->fits ? j->fits[c].rows[order[i]] : (uint32_t)order[i];
             j->label[j->count++] = (int32_t)c;
@@ -204,7 +204,7 @@ static limn_status make_balls(limn_context *ctx, const judge *j, const hull_fit 
     return status;
 }
 
-/* Distances of a part's rows from class c, as that fit says. */
+/* Distances of a part's rows from class c, according to that fit. */
 static limn_status measure_part(limn_context *ctx, judge *j, const part *rows, size_t c,
                                 const hull_fit *fit, const hull_ball *balls) {
     size_t grid = j->grid.count;
@@ -234,7 +234,7 @@ static limn_status make_class_balls(limn_context *ctx, void *user, size_t c) {
     return make_balls(ctx, j, &j->fits[c], j->balls + c * j->ball_count);
 }
 
-/* A part's rows from its own class without them. */
+/* Distances of a part's rows from their own class without them. */
 static limn_status judge_own(limn_context *ctx, judge *j, const part *rows) {
     size_t most = hull_most_dim(j->space->options, j->space->d, largest_class(j));
     hull_fit fit = {0};
@@ -250,7 +250,7 @@ static limn_status judge_own(limn_context *ctx, judge *j, const part *rows) {
     return status;
 }
 
-/* nrh: the row's place in its class is needed. */
+/* nrh: needs the row's position in its class. */
 static limn_status judge_own_closed(const judge *j, const part *rows) {
     const hull_fit *fit = &j->fits[rows->of];
     for (size_t i = 0; i < rows->count; i++) {
@@ -274,7 +274,7 @@ static limn_status judge_part(limn_context *ctx, void *user, size_t index) {
     return status;
 }
 
-/* The other way: all classes without a fold, then the rows of that fold. */
+/* Otherwise: fit all classes without a fold, then measure the rows of that fold. */
 static limn_status fit_fold_class(limn_context *ctx, void *user, size_t c) {
     judge *j = user;
     const part *p = &j->parts[c * j->folds + j->fold];
@@ -343,9 +343,9 @@ static limn_status judge_rows(limn_context *ctx, judge *j) {
                              : status;
 }
 
-/* ---- what follows from them ---- */
+/* ---- choices ---- */
 
-/* The class that the distances for grid point g say. */
+/* The nearest class according to the distances for grid point g. */
 static size_t answer(const judge *j, size_t row, size_t g) {
     size_t best = 0;
     for (size_t c = 1; c < j->classes; c++)
@@ -371,12 +371,12 @@ static double log_loss(const judge *j, size_t g, double beta) {
     return sum;
 }
 
-/* By golden sections of log beta, about 1 / the mean distance. */
+/* Golden-section search over log beta, around 1 / the mean distance. */
 static double best_beta(const judge *j, size_t g) {
     double mean = 0, count = 0, ratio = (sqrt(5) - 1) / 2;
     for (size_t i = 0; i < j->count; i++)
         for (size_t c = 0; c < j->classes; c++)
-            if (isfinite(cell(j, i, c)[g])) { /* a fold may leave nothing of a small class */
+            if (isfinite(cell(j, i, c)[g])) { /* a fold may empty a small class */
                 mean += (cell(j, i, c)[g] - mean) / (count + 1);
                 count++;
             }
@@ -403,8 +403,7 @@ static double best_beta(const judge *j, size_t g) {
     return exp((low + high) / 2);
 }
 
-/* The grid point with the fewest errors; of equal ones that of the least log loss, then the first.
- */
+/* The grid point with the fewest errors; ties go to the least log loss, then to the first. */
 static size_t best_point(const judge *j) {
     size_t best = 0, least = SIZE_MAX;
     double loss = INFINITY;
@@ -436,7 +435,7 @@ static limn_status find_limit(limn_context *ctx, const judge *j, size_t g, doubl
     if (!(reject > 0))
         return LIMN_OK;
     if (!j->count) {
-        lm_warn(ctx, "reject: no class has two rows, so no row will be called unknown");
+        lm_warn(ctx, "reject: no class has two rows, so no row will be answered unknown");
         return LIMN_OK;
     }
     double *least = lm_alloc(&ctx->mem, j->count, sizeof *least);

@@ -1,13 +1,14 @@
-/* convex.c: queries of nch: the nearest convex hull, one quadratic program a class (num/qp).
+/* convex.c: queries of nch: the nearest convex hull, one quadratic program per class (num/qp).
  *
- * Linear: rows and query are counted from the class's mean, G = XX', q = Xx. Kernel: G = K,
+ * Linear: rows and query are relative to the class's mean, G = XX', q = Xx. Kernel: G = K,
  * q = k_x. Either way d^2 = |x|^2 + 2 value.
  *
- * Which programs are solved: the distance of the nearest sample bounds that of a hull from above,
- * that of the hyperdisk of the untruncated hull and the hard sphere from below (kernel: of the
- * sphere). Classes are visited by the nearest sample; one whose lower bound exceeds the best
- * distance so far is skipped, and a program ends as soon as its dual value does. Both are exact: a
- * class that may be the nearest, or equal to it, is always solved to the end. */
+ * Which programs are solved: the distance of the nearest sample bounds that of a hull from above;
+ * the distances of the untruncated hull's hyperdisk and of the hard sphere bound it from below
+ * (kernel: only the sphere). Classes are visited in order of their nearest sample. A class whose
+ * lower bound exceeds the best distance so far is skipped, and a program stops as soon as its dual
+ * value does. Both are exact: a class that may be the nearest, or tie with it, is always solved
+ * completely. */
 #include "methods/hull/hull.h"
 #include "num/qp/qp.h"
 #include "num/rows.h"
@@ -15,10 +16,10 @@
 #include <math.h>
 #include <string.h>
 
-/* What rounding might cost. */
+/* An allowance for rounding. */
 #define SAFETY 1e-9
 
-enum { ROWS = 192 }; /* that are at hand, each by itself */
+enum { ROWS = 192 }; /* rows that are kept unpacked */
 
 typedef struct layout {
     double *wide;                   /* d */
@@ -33,7 +34,7 @@ typedef struct layout {
     float *rows;                    /* ROWS + 1 rows of d */
     uint32_t *row_slot;             /* most samples */
     void *qp, *flat;
-    size_t touched; /* rows */
+    size_t touched; /* in rows */
 } layout;
 
 static size_t support_of(const hull_model *m) {
@@ -88,9 +89,9 @@ typedef struct matrix {
     size_t c;
     double *wide; /* d */
     double *room; /* places of the class */
-    /* The rows that a program works with, taken out of their panels once. */
-    float *rows;        /* ROWS x d, and one row more */
-    uint32_t *row_slot; /* of each sample: its slot + 1, or 0 */
+    /* The rows that a program works with, unpacked once. */
+    float *rows;        /* ROWS x d, and one more row */
+    uint32_t *row_slot; /* per sample: its slot + 1, or 0 */
     size_t used;
     lm_pair_distance *distance;
 } matrix;
@@ -116,7 +117,7 @@ static const float *row_of(matrix *g, size_t i) {
     const hull_model *m = g->m;
     if (g->row_slot[i])
         return g->rows + (g->row_slot[i] - 1) * m->d;
-    if (g->used == ROWS) { /* few programs work with so many */
+    if (g->used == ROWS) { /* few programs need so many */
         memset(g->row_slot, 0, (size_t)m->count[g->c] * sizeof *g->row_slot);
         g->used = 0;
     }
@@ -133,8 +134,8 @@ static void multiply(const matrix *g) {
                         g->room);
 }
 
-/* The products of sample i less the shift, with all samples less the shift (linear), or its kernel
- * values, into room. */
+/* The products of sample i with all samples, both less the shift (linear), or its kernel values,
+ * into room. */
 static void gram_row(const matrix *g, size_t i) {
     const hull_model *m = g->m;
     size_t at = (size_t)m->first[g->c] * LM_PANEL, n = (size_t)m->count[g->c];
@@ -156,7 +157,7 @@ static void gram_row(const matrix *g, size_t i) {
         g->room[j] -= constant;
 }
 
-/* From distances, which need the rows of the subset only: G_ik = (G_ii + G_kk - |x_i - x_k|^2) / 2,
+/* From distances, which need only the rows of the subset: G_ik = (G_ii + G_kk - |x_i - x_k|^2) / 2,
  * or the rbf of the distance. */
 static void column(void *user, size_t i, const size_t *subset, size_t count, double *out) {
     matrix *g = user;
@@ -234,7 +235,7 @@ static double prepare(const hull_model *m, size_t c, const float *x, double self
     return square;
 }
 
-/* The squared distance from the hull of class c; INFINITY when it is certainly above limit. */
+/* The squared distance from the hull of class c; INFINITY if it is certainly above limit. */
 static double solve(const hull_model *m, size_t c, const float *x, double self, double limit,
                     layout *l) {
     size_t n = (size_t)m->count[c];
@@ -275,7 +276,7 @@ static void look_linear(const hull_model *m, const float *x, layout *l) {
     for (size_t c = 0; c < m->classes; c++) {
         const float *near = l->near + (size_t)m->first[c] * LM_PANEL;
         l->nearest[c] = lm_argmin(near, (size_t)m->count[c]);
-        /* Floats: (d + 2) 2^-24 at most; infinite where they overflow. */
+        /* Floats: (d + 2) 2^-24 at most; infinite if they overflow. */
         l->above[c] = (double)near[l->nearest[c]] * (1 + ((double)m->d + 4) * 0x1p-23) + 1e-30;
     }
     hull_flat_bounds(m, x, l->bound, l->centre, l->flat);
@@ -306,7 +307,7 @@ static double look_kernel(const hull_model *m, const float *x, layout *l) {
     return self;
 }
 
-/* Rows that every query touches: all samples once, and for bounds the directions and centres. */
+/* Rows that every query touches: all samples once, plus directions and centres for the bounds. */
 static size_t touched_always(const hull_model *m) {
     size_t rows = 0;
     for (size_t c = 0; c < m->classes; c++)

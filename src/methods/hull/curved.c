@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* A float, so that differences of floats from it are exact as a rule. */
+/* A float, so that differences of floats from it are usually exact. */
 static void find_origin(hull_model *m) {
     double all = 0;
     for (size_t c = 0; c < m->classes; c++)
@@ -65,7 +65,8 @@ double hull_kernel_values(const hull_model *m, const float *x, double *values, d
     return lm_kernel_of_dots(kernel, square, square, square);
 }
 
-/* Kernel values of all places, the vector b of one class, its coordinates and room as large. */
+/* Kernel values at all positions, the vector b of one class, its coordinates and room of that size.
+ */
 typedef struct layout {
     double *wide, *kernel, *b, *t, *spare;
 } layout;

@@ -1,11 +1,12 @@
 /* fit.c: mean, principal directions and spheres of one class, in double.
  *
- * Linear: singular values of the centred rows; for many more rows than features the eigenvalues of
- * their d x d scatter, which is fast and whose errors (2^-53 of s_1^2) stay below the cut. Kernel:
- * eigenvalues of the centred n x n kernel matrix, s_j = sqrt(L_j), coordinates V L^1/2.
+ * Linear: singular values of the centred rows; if there are many more rows than features, from the
+ * eigenvalues of their d x d scatter, which is fast and whose errors (2^-53 of s_1^2) stay below
+ * the cut. Kernel: eigenvalues of the centred n x n kernel matrix, s_j = sqrt(L_j), coordinates V
+ * L^1/2.
  *
- * A direction counts where s_j > max(cut s_1, 1e-8 sqrt(n) max |x_i|): without the second, absolute
- * floor duplicates would span noise. */
+ * A direction counts if s_j > max(cut s_1, 1e-8 sqrt(n) max |x_i|): without the second, absolute
+ * bound duplicates would span noise. */
 #include "methods/hull/fit.h"
 #include "num/linalg.h"
 #include "num/qp/qp.h"
@@ -51,7 +52,7 @@ static limn_status find_mean(limn_context *ctx, hull_fit *fit) {
     return LIMN_OK;
 }
 
-/* Rows less the mean. */
+/* Rows minus the mean. */
 static void centre_rows(const hull_fit *fit, const uint32_t *rows, size_t count, double *out) {
     size_t d = fit->space->d;
     for (size_t i = 0; i < count; i++)
@@ -86,7 +87,7 @@ size_t hull_gap(const double *s, size_t rank, bool squared) {
     return best;
 }
 
-/* How many of the descending s count. */
+/* How many of the descending values s count. */
 static size_t rank_of(const hull_fit *fit, const double *s, size_t count, double largest) {
     double least =
         count ? fmax(fit->space->options->cut * s[0], FLOOR * sqrt((double)fit->n) * largest) : 0;
@@ -135,7 +136,7 @@ static limn_status by_singular_values(limn_context *ctx, hull_fit *fit, size_t m
     return status;
 }
 
-/* The d x d scatter, a block of rows at a time. */
+/* The d x d scatter, one block of rows at a time. */
 static limn_status find_scatter(limn_context *ctx, const hull_fit *fit, double *scatter) {
     size_t d = fit->space->d;
     double *block = hull_doubles(ctx, BLOCK, d);
@@ -212,7 +213,7 @@ static limn_status fit_linear(limn_context *ctx, hull_fit *fit, size_t most) {
 
 /* ---- kernel ---- */
 
-/* Rows as doubles, less those of origin (unless NULL), and their squares behind them. */
+/* Rows as doubles, minus origin (unless NULL), followed by their squares. */
 static void widen(const hull_space *space, const uint32_t *rows, size_t count, const float *origin,
                   double *out) {
     size_t d = space->d;
@@ -231,7 +232,7 @@ limn_status hull_kernel_block(limn_context *ctx, const hull_fit *fit, const uint
                               size_t count, double *out, double *self) {
     size_t n = fit->n, d = fit->space->d;
     const lm_kernel *kernel = &fit->space->options->kernel;
-    /* Of rbf only differences count, and those from one of the rows keep the most digits. */
+    /* For rbf only differences matter, and those from one of the rows keep the most digits. */
     const float *origin = kernel->type == LM_RBF ? fit->space->x + fit->rows[0] * d : NULL;
     double *a = hull_doubles(ctx, count, d + 1), *b = hull_doubles(ctx, n, d + 1);
     limn_status status = a && b ? LIMN_OK : lm_fail_memory(ctx);
@@ -250,7 +251,7 @@ limn_status hull_kernel_block(limn_context *ctx, const hull_fit *fit, const uint
     return status;
 }
 
-/* gram <- P gram P, and what was subtracted. */
+/* gram <- P gram P, and records what was subtracted. */
 static void centre_gram(hull_fit *fit, double *gram) {
     size_t n = fit->n;
     fit->constant = 0;
@@ -296,7 +297,7 @@ static limn_status find_vectors(limn_context *ctx, hull_fit *fit, double *gram, 
 
 limn_status hull_refuse_kernel(limn_context *ctx) {
     return lm_fail(ctx, LIMN_E_DATA,
-                   "the kernel's values are too large; scale the features (--scale zscore) or "
+                   "the kernel values are too large; scale the features (--scale zscore) or "
                    "lower gamma, coef0 or degree");
 }
 

@@ -4,22 +4,22 @@
 
 #include "methods/hull/hull.h"
 
-/* What all fits of a training share. */
+/* What all fits of one training run share. */
 typedef struct hull_space {
     const float *x; /* rows of d features */
     size_t d;
     const hull_options *options;
 } hull_space;
 
-/* Rows of one class, their mean and their principal directions. Of nsc and nch, which need no
- * directions, the coordinates are those of the space itself, centred (linear), or gram is all there
- * is (kernel). */
+/* Rows of one class, their mean and their principal directions. nsc and nch need no directions:
+ * their coordinates are those of the space itself, centred (linear), or there is only gram
+ * (kernel). */
 typedef struct hull_fit {
     const hull_space *space;
     const uint32_t *rows; /* n, borrowed */
     size_t n;
-    size_t rank;      /* directions that are there, at most as many as were wanted */
-    size_t possible;  /* directions that there can be */
+    size_t rank;      /* directions found, at most as many as were wanted */
+    size_t possible;  /* most directions that can exist */
     double trace;     /* sum of all s_j^2 */
     double *mean;     /* linear: d */
     double *basis;    /* linear: rank x d; NULL: the axes */
@@ -32,22 +32,22 @@ typedef struct hull_fit {
     double constant;  /* kernel: mean of them */
 } hull_fit;
 
-/* Memory for a x b doubles, at least one; NULL when there is none. */
+/* Memory for a x b doubles, at least one; NULL if out of memory. */
 double *hull_doubles(limn_context *ctx, size_t a, size_t b);
 
 /* most: directions wanted. On failure fit is empty. */
 limn_status hull_fit_make(limn_context *ctx, const hull_space *space, const uint32_t *rows,
                           size_t n, size_t most, hull_fit *fit);
 void hull_fit_free(const limn_allocator *mem, hull_fit *fit);
-/* The directions that the rule takes of fit (of gap: all that were kept). */
+/* The number of directions that the rule keeps (gap: all that were kept). */
 size_t hull_fit_dim(const hull_fit *fit, const hull_options *options);
 
-/* The sphere around the samples in their first p coordinates (nsc, nch: in all there are). */
+/* The sphere around the samples in their first p coordinates (nsc, nch: in all of them). */
 typedef struct hull_ball {
     size_t p;
     double radius;
     double *weight; /* n: of the centre */
-    double *centre; /* p; NULL where only gram is there */
+    double *centre; /* p; NULL if there is only gram */
     double square;  /* kernel, nsc and nch: weight' K weight */
 } hull_ball;
 
@@ -60,33 +60,34 @@ void hull_ball_free(const limn_allocator *mem, hull_ball *ball);
 limn_status hull_kernel_block(limn_context *ctx, const hull_fit *fit, const uint32_t *rows,
                               size_t count, double *out, double *self);
 
-/* Kernel values up to here can be squared; what is said of larger ones. */
+/* Kernel values up to here can be squared; the error message for larger ones. */
 #define HULL_KERNEL_MOST 1e150
 limn_status hull_refuse_kernel(limn_context *ctx);
 
 /* lambda / rho of nrh. */
 double hull_fit_ridge(const hull_fit *fit);
 
-/* What a distance may depend on. */
+/* The values that distances are computed for. */
 typedef struct hull_grid {
     size_t count;     /* 1 or more */
     const double *at; /* dimensions (nah, nhd) or rho (nrh) */
 } hull_grid;
 
-/* d2[i * grid->count + g]: squared distance of row rows[i] for each of the grid. balls: one for
- * each of the grid (nhd), or one (nsc), or NULL. */
+/* d2[i * grid->count + g]: squared distance of row rows[i] for each grid point. balls: one per grid
+ * point (nhd), or one (nsc), or NULL. */
 limn_status hull_fit_measure(limn_context *ctx, const hull_fit *fit, const hull_ball *balls,
                              const hull_grid *grid, const uint32_t *rows, size_t count, double *d2);
-/* The same of sample i of the fit itself, without that sample in it (nrh, closed form). */
+/* The same for sample i of the fit itself, with that sample left out (nrh, closed form). */
 void hull_fit_leave_one_out(const hull_fit *fit, size_t i, const hull_grid *grid, double *d2);
 
-/* choose.c: everything that training chooses by leaving rows out: dim or rho, beta, the limit of
- * what is unknown. fits: one a class, with as many directions as may be wanted. */
+/* choose.c: everything that training chooses by leaving rows out: dim or rho, beta, and the
+ * distance beyond which rows are unknown. fits: one per class, with as many directions as may be
+ * needed. */
 limn_status hull_choose(limn_context *ctx, const hull_space *space, size_t classes,
                         const hull_fit *fits, hull_options *options, hull_model *m);
-/* The most directions that the choice can want; largest: rows of the largest class. */
+/* The most directions that the choice may need; largest: rows of the largest class. */
 size_t hull_most_dim(const hull_options *options, size_t d, size_t largest);
-/* The same for local methods; m is complete but for these. */
+/* The same for local methods; m is complete except for these. */
 limn_status hull_choose_local(limn_context *ctx, hull_model *m);
 
 #endif

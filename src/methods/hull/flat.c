@@ -1,19 +1,20 @@
 /* flat.c: queries of linear, global sets: affine hulls, hyperdisks, ridge hulls, sphere centres.
  *
- * With o the origin and x' = x - o, one packed product gives t = Qx' - Q(mu - o) of all classes and
- * another |x' - (mu - o)|^2: (sum p + C) d multiply-adds. The errors, u = 2^-24, g = (d + 4) u:
+ * With o the origin and x' = x - o, one packed product gives t = Qx' - Q(mu - o) for all classes
+ * and another |x' - (mu - o)|^2: (sum p + C) d multiply-adds. Error bounds, u = 2^-24, g = (d + 4)
+ * u:
  *
  *   |t - t_exact|      <= T = sqrt(p) (g + 2u) |x'|
  *   ||w|^2 - exact|    <= (g + 4u) |w|^2 + 4u |w| (|x'| + |mu - o|)
  *   |e^2 - exact|      <= that + 2 |t| T + T^2, and so on for the disk
  *
- * The nearest class is certain when no other lies within the errors. Those that do are measured
- * again in double, from the split basis. Values beyond floats make the bounds infinite, so such
- * queries end there too.
+ * The nearest class is certain if no other lies within the error bounds. Those that do are measured
+ * again in double, from the split basis. Values beyond the range of floats make the bounds
+ * infinite, so such queries are measured in double, too.
  *
- * The head (predict, few queries at once): hulls projected on the first principal axes H of all
- * data. As |Hv| <= |v|, the distance there bounds the true one from below. Classes are visited by
- * rising bound until it exceeds the best distance: exact, at half the work or less. */
+ * The head (predict, few queries at once): the hulls projected onto the first principal axes H of
+ * all data. Since |Hv| <= |v|, the distance there is a lower bound. Classes are visited by
+ * increasing bound until it exceeds the best distance: exact, at half the work or less. */
 #include "methods/hull/hull.h"
 
 #include <float.h>
@@ -21,17 +22,17 @@
 
 #define UNIT 0x1p-24
 
-/* Floats of products that are held at once; from so many rows on a block beats the head. */
+/* Floats of products that are held at once; from this many rows on a block beats the head. */
 enum { MOST_PRODUCTS = 1 << 17, BLOCK_FROM = 8 };
 
-/* A distance from floats, and how wrong it may be. */
+/* A distance computed in floats, and a bound on its error. */
 typedef struct guess {
     double d2, error, centre;
 } guess;
 
 typedef struct layout {
     size_t group;           /* rows at once */
-    float *x;               /* group x d: from the origin */
+    float *x;               /* group x d: relative to the origin */
     float *t;               /* group x places */
     float *w2;              /* group x places of the means */
     float *head;            /* axes, then products with the bases, then distances from the means */
@@ -39,8 +40,8 @@ typedef struct layout {
     hull_found *found;      /* classes */
     double *bound;          /* classes */
     uint32_t *order;        /* classes */
-    double *wide;           /* d, then twice the most places */
-    size_t rows, head_rows; /* touched: of d floats, of axes floats */
+    double *wide;           /* d, then 2 * most_places */
+    size_t rows, head_rows; /* touched: rows of d floats, rows of axes floats */
 } layout;
 
 static size_t places_of(const hull_model *m) {
@@ -93,7 +94,8 @@ limn_status hull_flat_prepare(limn_context *ctx, hull_model *m) {
 
 /* ---- one class ---- */
 
-/* From the products of a query (t, before the offset) and its squared distance from the mean. */
+/* The distance from the products of a query (t, before the offset) and its squared distance from
+ * the mean. */
 static guess guess_of(const hull_model *m, size_t c, const float *t, double w2, double size) {
     const hull_flat *f = &m->flat;
     size_t first = (size_t)f->start[c] * LM_PANEL,
@@ -149,8 +151,8 @@ static guess measure_again(const hull_model *m, size_t c, const float *x, double
     return out;
 }
 
-/* Those that may be the nearest, unless it is one alone, are measured again; where some of them are
- * equal, all classes are, since the rules for that look at all centres. Returns the nearest. */
+/* If more than one class may be the nearest, those are measured again. If some of them tie, all
+ * classes are, since the tie rules look at all centres. Returns the nearest. */
 static size_t settle(const hull_model *m, const float *x, guess *g, double *wide) {
     double least = INFINITY, scale = 0;
     size_t open = 0, best = 0, equal = 0;
@@ -165,7 +167,7 @@ static size_t settle(const hull_model *m, const float *x, guess *g, double *wide
             g[c] = measure_again(m, c, x, wide);
     for (size_t c = 0; c < m->classes; c++)
         best = g[c].d2 < g[best].d2 ? c : best;
-    /* The scale from floats is right to a few digits, which is enough to look closer. */
+    /* The scale from floats is right to a few digits, which is enough here. */
     for (size_t c = 0; c < m->classes; c++)
         equal += c == best || !(g[c].d2 - g[c].error > g[best].d2 + 2 * HULL_TIE * scale);
     for (size_t c = 0; c < m->classes && equal > 1; c++)
@@ -173,9 +175,9 @@ static size_t settle(const hull_model *m, const float *x, guess *g, double *wide
     return equal > 1 ? m->classes : best;
 }
 
-/* ---- many ---- */
+/* ---- many rows ---- */
 
-/* Rows from the origin. */
+/* Rows relative to the origin. */
 static void shift_rows(const hull_model *m, const float *x, size_t n, float *out) {
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < m->d; j++)
@@ -206,7 +208,7 @@ static void multiply(const hull_model *m, const float *x, size_t n, layout *l) {
     lm_pack_block(&f->near_mean, LM_L2, 0, f->near_mean.panels, l->x, m->d, n, l->w2, means);
 }
 
-/* The guesses of row i of what was multiplied, settled. Returns what settle does. */
+/* Makes and settles the guesses for row i of the block. Returns what settle does. */
 static size_t settle_row(const hull_model *m, const float *x, size_t i, layout *l) {
     size_t places = places_of(m), means = mean_places(m);
     double size = size_of(l->x + i * m->d, m->d);
@@ -227,7 +229,7 @@ void hull_flat_measure(const hull_model *m, const float *x, size_t n, hull_found
             settle_row(m, x + first * m->d, i, &l);
             for (size_t c = 0; c < m->classes; c++) {
                 guess g = l.guesses[c];
-                if (!(g.error <= 1e-3 * g.d2)) /* to be printed, not only compared */
+                if (!(g.error <= 1e-3 * g.d2)) /* it will be printed, not only compared */
                     g = measure_again(m, c, x + (first + i) * m->d, l.wide);
                 found[(first + i) * m->classes + c] = (hull_found){g.d2, g.centre};
             }
@@ -247,7 +249,7 @@ static bool is_unknown(const hull_model *m, const float *x, guess *nearest, size
     return nearest->d2 > m->limit;
 }
 
-/* The class from settled guesses; best: as settle returned it, classes: some are equal. */
+/* The class from settled guesses; best: as settle returned it (the number of classes: some tie). */
 static int32_t pick(const hull_model *m, const float *x, size_t best, layout *l) {
     if (best == m->classes) {
         for (size_t c = 0; c < m->classes; c++)
@@ -284,7 +286,7 @@ static void bound_classes(const hull_model *m, double size, layout *l) {
     }
 }
 
-/* One query, from the nearest bound on, until the next bound is farther than the best. */
+/* One query: classes by increasing bound, until the next bound exceeds the best distance. */
 static int32_t predict_by_head(const hull_model *m, const float *x, layout *l) {
     const hull_flat *f = &m->flat;
     double best = INFINITY, scale = 0;
@@ -308,7 +310,7 @@ static int32_t predict_by_head(const hull_model *m, const float *x, layout *l) {
         if (panels)
             lm_pack_query(&f->basis.high, LM_DOT, f->start[c], panels, l->x, t);
         l->guesses[c] = guess_of(m, c, t, w2, size);
-        /* A little more, so that equal distances are never cut off. */
+        /* A little more, so that ties are never cut off. */
         best = fmin(best, l->guesses[c].d2 + l->guesses[c].error + 4 * HULL_TIE * scale);
     }
     return pick(m, x, settle(m, x, l->guesses, l->wide), l);
@@ -340,9 +342,9 @@ lm_touched hull_flat_predict(const hull_model *m, const float *x, size_t n, int3
     return touched_by(m, &l);
 }
 
-/* With s the centre of the hard sphere, which lies in the hull, in the place of the mean: the hull
- * is at e^2 = |x - s|^2 - |t|^2, the disk's centre at |t|. Samples may lie beside the directions
- * that were kept, by the slack. Without directions the sphere is all. */
+/* With s, the centre of the hard sphere (which lies in the hull), in place of the mean: the hull is
+ * at e^2 = |x - s|^2 - |t|^2, the disk's centre at |t|. Samples may lie outside the span of the
+ * kept directions, by up to the slack. Without directions there is only the sphere. */
 void hull_flat_bounds(const hull_model *m, const float *x, double *bounds, double *centres,
                       void *scratch) {
     const hull_flat *f = &m->flat;

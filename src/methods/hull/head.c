@@ -1,4 +1,4 @@
-/* head.c: the head subspace: principal axes of all data, and what the hulls look like in it. */
+/* head.c: the head subspace: principal axes of all data, and the hulls projected onto them. */
 #include "methods/hull/build.h"
 #include "num/linalg.h"
 
@@ -8,14 +8,14 @@
 enum {
     AXES = 64,
     LEAST_FEATURES = 96,  /* with fewer the hulls themselves are cheap */
-    MOST_FEATURES = 1500, /* with more the axes are dear */
+    MOST_FEATURES = 1500, /* with more the axes are expensive */
     SAMPLE = 3000         /* rows that the axes are found from */
 };
 
-/* Directions of a projected basis up to this length lie outside the head. */
+/* Directions of a projected basis no longer than this lie outside the head. */
 #define OUTSIDE 1e-9
 
-/* By multiply-adds, with one or two classes left to measure as a rule. */
+/* Counts multiply-adds, assuming that one or two classes are left to measure. */
 size_t hull_head_axes(const hull_model *m, const uint32_t *start) {
     hull_kind kind = m->options.kind;
     double d = (double)m->d, places = (double)start[m->classes] * LM_PANEL, axes = AXES;
@@ -49,7 +49,7 @@ static limn_status find_axes(limn_context *ctx, const lm_train_set *set, const h
     return status;
 }
 
-/* The exact basis row at a place. */
+/* The exact basis row at a position. */
 static void basis_row(const hull_model *m, size_t place, double *row) {
     size_t at = place / LM_PANEL * LM_PANEL * m->d + place % LM_PANEL;
     for (size_t j = 0; j < m->d; j++)
@@ -57,7 +57,7 @@ static void basis_row(const hull_model *m, size_t place, double *row) {
                  (double)m->flat.basis.low.data[at + j * LM_PANEL];
 }
 
-/* Orthonormal rows that span the class's hull in the head; head_mean: of the class. */
+/* Orthonormal rows that span the class's hull in the head; head_mean: the class's mean there. */
 static limn_status project_class(limn_context *ctx, hull_model *m, size_t c, const double *axes,
                                  const double *head_mean) {
     size_t first = (size_t)m->flat.start[c] * LM_PANEL, d = m->d, h = m->flat.axes;

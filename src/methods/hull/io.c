@@ -1,5 +1,5 @@
 /* io.c: the sections of the hulls, each "<method>.<part>". One list of arrays (hull_list_parts)
- * serves training, saving, loading and freeing. */
+ * is used for training, saving, loading and freeing. */
 #include "methods/hull/hull.h"
 
 #include <math.h>
@@ -177,7 +177,7 @@ static limn_status get_about(limn_context *ctx, const lm_file *file, hull_model 
     bool flat = hull_has_flat(m), keeps = hull_is_local(m) || !flat || hull_has_convex(m);
     if (status == LIMN_OK &&
         (keeps != (m->sample_panels > 0) || (!flat && m->flat.axes) || m->flat.axes > m->d))
-        status = lm_file_bad(ctx, file, "there are other arrays than %s needs", name);
+        status = lm_file_bad(ctx, file, "its arrays are not those that %s needs", name);
     return status;
 }
 
@@ -200,9 +200,9 @@ static limn_status get_parts(limn_context *ctx, const lm_file *file, hull_model 
     size_t count;
     limn_status status = LIMN_OK;
     if (!hull_list_parts(m, parts, &count))
-        return lm_file_bad(ctx, file, "%zu panels are not possible", m->panels);
+        return lm_file_bad(ctx, file, "the number of panels, %zu, is invalid", m->panels);
     for (size_t i = 0; i < count && status == LIMN_OK; i++) {
-        *parts[i].data = nothing; /* of no items, but there */
+        *parts[i].data = nothing; /* empty, but present */
         if (!parts[i].count)
             continue;
         status = lm_file_array(ctx, file, section(m, parts[i].name, name), HULL_FILE_VERSION,

@@ -1,5 +1,5 @@
 /* local.c: all five sets from the k samples of a class that are nearest to the query (in input
- * space, ties to the lower row), by the Gram matrix of the differences from the query,
+ * space, ties go to the lowest row), using the Gram matrix of the differences from the query,
  *
  *   K_ij = (x_i - x)'(x_j - x)    or    k(x_i, x_j) - k(x_i, x) - k(x_j, x) + k(x, x)
  *
@@ -7,8 +7,8 @@
  * G = K - r1' - 1r' + m, and q_i = (x_i - mu)'(x - mu) = m - r_i:
  *
  *   nah, nhd  G = V S^2 V', t_j = v_j'q / s_j, samples at V S
- *   nrh       |w|^2 - q'(G + lambda I)^-1 q, by Cholesky's factor
- *   nch       min a'Ka on the simplex        nsc  a'Ka with a of the sphere of G */
+ *   nrh       |w|^2 - q'(G + lambda I)^-1 q, by a Cholesky factorisation
+ *   nch       min a'Ka on the simplex        nsc  a'Ka, a from the sphere of G */
 #include "methods/hull/hull.h"
 #include "num/cholesky.h"
 #include "num/jacobi.h"
@@ -31,7 +31,7 @@ typedef struct layout {
     void *qp, *search;
 } layout;
 
-/* What is known of a neighbourhood. */
+/* What is known about a neighbourhood. */
 typedef struct patch {
     size_t n;
     double w2;      /* |w|^2 */
@@ -98,8 +98,8 @@ static double dot(const double *a, const double *b, size_t d) {
            ((lane[2] + lane[6]) + (lane[3] + lane[7]));
 }
 
-/* The neighbours' rows: less the query in the linear case and for rbf, where nothing but
- * differences counts; the query itself is then 0. */
+/* The neighbours' rows, minus the query if linear or rbf, where only differences matter; the query
+ * itself is then 0. */
 static void gather(const hull_model *m, size_t c, const float *x, lm_nearest_found found,
                    layout *l) {
     const lm_pack *pack = &m->near[c].pack;
@@ -115,7 +115,7 @@ static void gather(const hull_model *m, size_t c, const float *x, lm_nearest_fou
             y[j] = moved ? value - (double)x[j] : value;
             square += value * value;
         }
-        l->self[i] = square; /* norms, being floats, may be infinite */
+        l->self[i] = square; /* not from norms, which are floats and may be infinite */
     }
 }
 
@@ -169,7 +169,7 @@ static double clipped(double value) {
     return value > 0 ? value : 0;
 }
 
-/* Directions of work = G: t, and the samples' coordinates for disks (coord: n x rank). */
+/* The directions of work = G: t, and for disks the samples' coordinates (coord: n x rank). */
 static size_t find_directions(const hull_model *m, const patch *p, layout *l) {
     size_t n = p->n, rank = 0;
     lm_jacobi(l->work, n, l->values, l->vectors);
@@ -188,7 +188,7 @@ static size_t find_directions(const hull_model *m, const patch *p, layout *l) {
     return rank;
 }
 
-/* The directions that the rule takes. */
+/* The number of directions that the rule keeps. */
 static size_t dim_of(const hull_model *m, double wanted, size_t rank, const double *values) {
     if (m->options.dim_rule == HULL_DIM_GAP)
         return hull_gap(values, rank, true);
@@ -336,7 +336,7 @@ void hull_local_grid(const hull_model *m, const float *x, size_t c, size_t exclu
     measure(m, x, c, exclude, grid, count, d2, &l);
 }
 
-/* Of convex hulls the centre is that of the hard sphere, wanted only where classes are equal. */
+/* The centre of a convex hull is that of the hard sphere, needed only if classes tie. */
 static void find_centres(const hull_model *m, const float *x, hull_found *found, layout *l) {
     double least = INFINITY, scale = 0;
     size_t equal = 0;

@@ -1,13 +1,13 @@
-/* measure.c: spheres, and distances from the fit of a class, in double and by rows, for training.
+/* measure.c: spheres, and distances from the fit of a class, in double, for training.
  *
- * Left out by one (nrh, lambda held fixed): with G the centred Gram matrix of the n samples and P
+ * Leave-one-out (nrh, lambda held fixed): with G the centred Gram matrix of the n samples and P
  * the centring projector, the distance of sample i from the ridge hull of the others is
  *
  *   d^2 = 1 / h_i - lambda n / (n - 1),   h_i = [(P (G + lambda I) P)^+]_ii
  *       h_i = sum_j v_ij^2 / (s_j^2 + lambda) + (1 - 1/n - sum_j v_ij^2) / lambda
  *
- * with v_j the left singular vectors. The first term of h covers the directions that the samples
- * have, the second what is left of the range of P. */
+ * with v_j the left singular vectors. The first term of h covers the directions of the samples, the
+ * second the rest of the range of P. */
 #include "methods/hull/fit.h"
 #include "num/linalg.h"
 #include "num/qp/qp.h"
@@ -23,7 +23,7 @@ void hull_ball_free(const limn_allocator *mem, hull_ball *ball) {
     *ball = (hull_ball){0};
 }
 
-/* The first p of the coordinates, close together. */
+/* The first p coordinates, packed together. */
 static limn_status some_coordinates(limn_context *ctx, const hull_fit *fit, size_t p,
                                     double **out) {
     *out = hull_doubles(ctx, fit->n, p);
@@ -137,7 +137,7 @@ static limn_status project_linear(limn_context *ctx, const hull_fit *fit, const 
     return LIMN_OK;
 }
 
-/* Of one row from its kernel values. */
+/* Projects one row, from its kernel values. */
 static void project_kernel(const hull_fit *fit, double *kernel, double self, double *t,
                            double *w2) {
     size_t n = fit->n;
@@ -214,7 +214,7 @@ static double to_centre(const hull_fit *fit, const block *b, size_t i, const hul
     return clipped(b->self[i] - 2 * dot + ball->square);
 }
 
-/* nch of every row of the block. */
+/* nch, for every row of the block. */
 static limn_status convex(limn_context *ctx, const hull_fit *fit, const block *b, double *d2) {
     size_t n = fit->n, p = fit->rank, bytes;
     size_t support = n < p + 2 || fit->gram ? n : p + 2;

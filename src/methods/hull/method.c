@@ -1,25 +1,26 @@
-/* method.c: the tables of the five methods. They share every function; which set is meant is told
- * by the name of the method, to which parameters belong. */
+/* method.c: the tables of the five methods. They share every function; the name of the method, to
+ * which the parameters belong, says which set is meant. */
 #include "methods/hull/hull.h"
 
 #define PAPER "Cevikalp, Triggs and Polikar 2008"
 
-#define PARAM_DIM                                                                               \
-    {                                                                                           \
-        .key = "dim",                                                                           \
-        .help = "directions of a class's hull; auto: all where rows are few for the features "  \
-                "(kernels: those that cut leaves), else one number for all classes by leaving " \
-                "rows out; gap: up to the largest drop of the singular values",                 \
-        .type = LIMN_PARAM_INT, .default_value = "auto", .min = 0, .max = 1e6,                  \
-        .choices = "full|gap", .can_be_auto = 1                                                 \
+#define PARAM_DIM                                                                                  \
+    {                                                                                              \
+        .key = "dim",                                                                              \
+        .help = "directions of each class's hull; auto: all if there are few rows for the number " \
+                "of features (with a kernel: those that cut keeps), else one number for all "      \
+                "classes, chosen by leaving rows out; gap: up to the largest drop in the "         \
+                "singular values",                                                                 \
+        .type = LIMN_PARAM_INT, .default_value = "auto", .min = 0, .max = 1e6,                     \
+        .choices = "full|gap", .can_be_auto = 1                                                    \
     }
 
-#define PARAM_CUT                                                                                  \
-    {                                                                                              \
-        .key = "cut",                                                                              \
-        .help = "directions whose singular value is up to this share of the largest are dropped; " \
-                "auto: 0.03 with a kernel and dim=auto, else 1e-6",                                \
-        .type = LIMN_PARAM_REAL, .default_value = "auto", .min = 0, .max = 1, .can_be_auto = 1     \
+#define PARAM_CUT                                                                              \
+    {                                                                                          \
+        .key = "cut",                                                                          \
+        .help = "drop directions whose singular value is at most this share of the largest; "  \
+                "auto: 0.03 with a kernel and dim=auto, else 1e-6",                            \
+        .type = LIMN_PARAM_REAL, .default_value = "auto", .min = 0, .max = 1, .can_be_auto = 1 \
     }
 
 #define PARAM_NU                                                                               \
@@ -29,54 +30,54 @@
         .type = LIMN_PARAM_REAL, .default_value = "0.1", .min = 0, .max = 1                    \
     }
 
-#define PARAM_NEIGHBORS(number)                                                               \
-    {                                                                                         \
-        .key = "neighbors",                                                                   \
-        .help = "sets of so many samples of each class that are nearest to the query; 0: of " \
-                "all samples",                                                                \
-        .type = LIMN_PARAM_INT, .default_value = number, .min = 0, .max = 1000                \
+#define PARAM_NEIGHBORS(number)                                                                  \
+    {                                                                                            \
+        .key = "neighbors",                                                                      \
+        .help = "build sets from this many samples of each class, the nearest to the query; 0: " \
+                "from all samples",                                                              \
+        .type = LIMN_PARAM_INT, .default_value = number, .min = 0, .max = 1000                   \
     }
 
-#define PARAM_REJECT                                                                        \
-    {                                                                                       \
-        .key = "reject",                                                                    \
-        .help = "rows farther from every set than all but this share of the training rows " \
-                "(each left out in turn) are answered unknown; 0: none",                    \
-        .type = LIMN_PARAM_REAL, .default_value = "0", .min = 0, .max = 0.5                 \
+#define PARAM_REJECT                                                                             \
+    {                                                                                            \
+        .key = "reject",                                                                         \
+        .help = "answer unknown for rows farther from every set than all but this share of the " \
+                "training rows, each left out in turn; 0: never",                                \
+        .type = LIMN_PARAM_REAL, .default_value = "0", .min = 0, .max = 0.5                      \
     }
 
-#define PARAM_PRUNE                                                                     \
-    {                                                                                   \
-        .key = "prune",                                                                 \
-        .help = "leave out classes that are certainly farther; changes the speed only", \
-        .type = LIMN_PARAM_CHOICE, .default_value = "yes", .choices = "yes|no"          \
+#define PARAM_PRUNE                                                                                \
+    {                                                                                              \
+        .key = "prune", .help = "skip classes that are certainly farther; changes only the speed", \
+        .type = LIMN_PARAM_CHOICE, .default_value = "yes", .choices = "yes|no"                     \
     }
 
 /* The kernel, which every method has. */
-#define PARAMS_KERNEL                                                                            \
-    {.key = "kernel",                                                                            \
-     .help = "feature space; with other kernels than linear features are scaled (zscore) "       \
-             "unless --scale says otherwise",                                                    \
-     .type = LIMN_PARAM_CHOICE,                                                                  \
-     .default_value = "linear",                                                                  \
-     .choices = "linear|rbf|poly|sigmoid"},                                                      \
-        {.key = "gamma",                                                                         \
-         .help = "of the kernels but linear; auto: 1 / the median squared distance of two rows", \
-         .type = LIMN_PARAM_REAL,                                                                \
-         .default_value = "auto",                                                                \
-         .min = 0,                                                                               \
-         .max = 1e15,                                                                            \
-         .above_min = 1,                                                                         \
-         .can_be_auto = 1},                                                                      \
-        {.key = "degree",                                                                        \
-         .help = "of kernel=poly",                                                               \
-         .type = LIMN_PARAM_INT,                                                                 \
-         .default_value = "3",                                                                   \
-         .min = 1,                                                                               \
-         .max = 100},                                                                            \
-    {                                                                                            \
-        .key = "coef0", .help = "of kernel=poly and kernel=sigmoid", .type = LIMN_PARAM_REAL,    \
-        .default_value = "0", .min = -1e15, .max = 1e15                                          \
+#define PARAMS_KERNEL                                                                              \
+    {.key = "kernel",                                                                              \
+     .help = "kernel of the feature space; except with linear, features are scaled (zscore) "      \
+             "unless --scale says otherwise",                                                      \
+     .type = LIMN_PARAM_CHOICE,                                                                    \
+     .default_value = "linear",                                                                    \
+     .choices = "linear|rbf|poly|sigmoid"},                                                        \
+        {.key = "gamma",                                                                           \
+         .help = "gamma of every kernel but linear; auto: 1 / the median squared distance of two " \
+                 "rows",                                                                           \
+         .type = LIMN_PARAM_REAL,                                                                  \
+         .default_value = "auto",                                                                  \
+         .min = 0,                                                                                 \
+         .max = 1e15,                                                                              \
+         .above_min = 1,                                                                           \
+         .can_be_auto = 1},                                                                        \
+        {.key = "degree",                                                                          \
+         .help = "degree of kernel=poly",                                                          \
+         .type = LIMN_PARAM_INT,                                                                   \
+         .default_value = "3",                                                                     \
+         .min = 1,                                                                                 \
+         .max = 100},                                                                              \
+    {                                                                                              \
+        .key = "coef0", .help = "constant term of kernel=poly and kernel=sigmoid",                 \
+        .type = LIMN_PARAM_REAL, .default_value = "0", .min = -1e15, .max = 1e15                   \
     }
 
 /* clang-format off */
@@ -127,10 +128,10 @@ static const limn_param nrh_params[] = {
         .lacks = hull_lacks,                                          \
     }
 
-HULL_METHOD(nah, "nearest affine hull of the classes' samples", nah_params, "dim=2");
-HULL_METHOD(nhd, "nearest hyperdisk: affine hull within a sphere around the samples", nhd_params,
+HULL_METHOD(nah, "nearest affine hull of a class's samples", nah_params, "dim=2");
+HULL_METHOD(nhd, "nearest hyperdisk: an affine hull within a sphere around the samples", nhd_params,
             "dim=2");
-HULL_METHOD(nch, "nearest convex hull of the classes' samples", nch_params, NULL);
-HULL_METHOD(nsc, "nearest centre of the spheres around the classes' samples", nsc_params, NULL);
-HULL_METHOD(nrh, "nearest ridge hull: affine hull with a price on far points; local by default",
+HULL_METHOD(nch, "nearest convex hull of a class's samples", nch_params, NULL);
+HULL_METHOD(nsc, "nearest centre of a sphere around a class's samples", nsc_params, NULL);
+HULL_METHOD(nrh, "nearest ridge hull: an affine hull that penalises far points; local by default",
             nrh_params, "rho=1");

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* The least squared distance, and by how much equal ones may differ. */
+/* The least squared distance, and by how much ties may differ. */
 typedef struct range {
     double least, equal;
 } range;
@@ -99,7 +99,7 @@ void hull_predict(const void *opaque, const float *x, size_t n, int32_t *classes
     }
 }
 
-/* The nearest class is the most probable one, though equal distances make equal probabilities. */
+/* Makes the nearest class the most probable one, although ties have equal probabilities. */
 static void softmax(const hull_model *m, const hull_found *found, double *p) {
     size_t nearest = hull_nearest(found, m->classes);
     range r = find_range(found, m->classes);
@@ -140,7 +140,7 @@ void hull_scores(const void *opaque, const float *x, size_t n, double *scores, v
         scores[i] = sqrt(l.found[i].d2);
 }
 
-/* One row at a time, as single calls go: a block of rows multiplies everything. */
+/* One row at a time, as in single calls: a block of rows multiplies everything. */
 void hull_touched(const void *opaque, const float *x, size_t n, lm_touched *sum, void *scratch) {
     const hull_model *m = opaque;
     bool convex = !m->options.neighbors && m->options.kind == HULL_NCH;

@@ -1,4 +1,4 @@
-/* train.c: what the parameters mean, the order of training, and the life of a model. */
+/* train.c: parameters, the steps of training, and freeing a model. */
 #include "base/work.h"
 #include "methods/hull/build.h"
 
@@ -33,13 +33,13 @@ static void set_dim(const lm_params *params, hull_options *o) {
     }
 }
 
-/* The directions of a hull in feature space are cut earlier unless all are asked for. */
+/* The directions of a hull in feature space are cut earlier unless all are requested. */
 static double default_cut(const hull_options *o) {
     bool hull = o->kind == HULL_NAH || o->kind == HULL_NHD;
     return o->kernel_space && hull && o->dim_rule == HULL_DIM_AUTO ? 0.03 : 1e-6;
 }
 
-/* Whether the feature space is one where spheres bound what is in them. */
+/* Whether spheres are valid bounds in the feature space. */
 static bool is_euclidean(const hull_options *o) {
     lm_kernel_type type = o->kernel.type;
     return type == LM_LINEAR || type == LM_RBF || (type == LM_POLYNOMIAL && o->kernel.coef0 >= 0);
@@ -79,7 +79,7 @@ static void groups_free(const limn_allocator *mem, hull_groups *g) {
 
 static limn_status group_rows(limn_context *ctx, const lm_train_set *set, hull_groups *g) {
     if (set->n > UINT32_MAX / 2)
-        return lm_fail(ctx, LIMN_E_DATA, "%zu rows are more than hulls can take", set->n);
+        return lm_fail(ctx, LIMN_E_DATA, "%zu rows are more than hulls can handle", set->n);
     g->row = lm_alloc(&ctx->mem, set->n, sizeof *g->row);
     g->start = lm_alloc_zero(&ctx->mem, set->classes + 2, sizeof *g->start);
     if (!g->row || !g->start)
@@ -88,7 +88,7 @@ static limn_status group_rows(limn_context *ctx, const lm_train_set *set, hull_g
         g->start[set->label[i] + 2]++;
     for (size_t c = 0; c < set->classes; c++) {
         if (!g->start[c + 2])
-            return lm_fail(ctx, LIMN_E_DATA, "class number %zu has no rows to make a set of", c);
+            return lm_fail(ctx, LIMN_E_DATA, "class number %zu has no rows", c);
         g->start[c + 2] += g->start[c + 1];
     }
     for (size_t i = 0; i < set->n; i++)
@@ -102,11 +102,10 @@ static void warn_of_points(limn_context *ctx, const lm_train_set *set, const hul
     for (size_t c = 0; c < set->classes; c++)
         single += g->start[c + 1] - g->start[c] == 1;
     if (single)
-        lm_warn(ctx,
-                "%s: %zu of %zu classes ha%s one row only: %s a point, its distance that from the "
-                "row",
-                method, single, set->classes, single == 1 ? "s" : "ve each",
-                single == 1 ? "its set is" : "each such set is");
+        lm_warn(
+            ctx,
+            "%s: %zu of %zu classes %s only one row: the set of such a class is just that point",
+            method, single, set->classes, single == 1 ? "has" : "have");
 }
 
 /* Eigenvalues of n x n matrices take n^3 steps. */
@@ -116,8 +115,9 @@ static void warn_of_cost(limn_context *ctx, const hull_model *m, size_t largest,
                          const char *method) {
     if (m->options.kernel_space && !m->options.neighbors && largest > DEAR_CLASS)
         lm_warn(ctx,
-                "%s: a class has %zu rows, and a kernel takes %.1f GB and a time that grows with "
-                "their cube; --subsample or -p neighbors=N make it fast",
+                "%s: a class has %zu rows, and a kernel needs %.1f GB for them and time that grows "
+                "with "
+                "their cube; use --subsample or -p neighbors=N to make it fast",
                 method, largest, (double)largest * (double)largest * 1.6e-8);
 }
 
@@ -139,8 +139,8 @@ static double pair_distance(const lm_train_set *set, size_t i, size_t k) {
     return sum;
 }
 
-/* 1 / median |x_i - x_j|^2, over all pairs or a seeded sample; of those that differ where the
- * median is 0. */
+/* 1 / median |x_i - x_j|^2, over all pairs or a seeded sample; if the median is 0, over the pairs
+ * that differ. */
 static limn_status find_gamma(limn_context *ctx, const lm_train_set *set, hull_options *o) {
     size_t n = set->n, count = 0;
     bool all = n < 200;
@@ -170,9 +170,9 @@ static limn_status find_gamma(limn_context *ctx, const lm_train_set *set, hull_o
 
 static limn_status refuse_full(limn_context *ctx, const hull_model *m, const char *what) {
     return lm_fail(ctx, LIMN_E_DATA,
-                   "%s all %zu dimensions of the data, so every row would lie in all of them; set "
+                   "%s all %zu dimension%s of the data, so every row would lie in all of them; set "
                    "-p dim=N with N below %zu or dim=auto, or use nrh, nch or a kernel",
-                   what, m->d, m->d);
+                   what, m->d, m->d == 1 ? "" : "s", m->d);
 }
 
 static limn_status check_full(limn_context *ctx, const hull_model *m, const hull_fit *fits,
@@ -185,10 +185,11 @@ static limn_status check_full(limn_context *ctx, const hull_model *m, const hull
     if (full == m->classes)
         return refuse_full(ctx, m, "the hulls of all classes fill");
     if (full)
-        lm_warn(ctx,
-                "%s: the hulls of %zu of %zu classes fill all %zu dimensions: no row is outside "
-                "them; -p dim=N with N below %zu or dim=auto avoids that",
-                method, full, m->classes, m->d, m->d);
+        lm_warn(
+            ctx,
+            "%s: the hulls of %zu of %zu classes fill all %zu dimension%s, so every row lies in "
+            "them; to avoid that, use -p dim=N with N below %zu or dim=auto",
+            method, full, m->classes, m->d, m->d == 1 ? "" : "s", m->d);
     return LIMN_OK;
 }
 
@@ -201,7 +202,7 @@ static limn_status check_full_local(limn_context *ctx, const hull_model *m) {
     for (size_t c = 0; c < m->classes; c++)
         if (m->count[c] <= m->d || o->neighbors <= m->d)
             return LIMN_OK;
-    return refuse_full(ctx, m, "hulls of so many neighbors fill");
+    return refuse_full(ctx, m, "hulls of that many neighbors fill");
 }
 
 /* ---- training ---- */
@@ -246,7 +247,7 @@ static limn_status build(limn_context *ctx, const lm_train_set *set, const hull_
     return status;
 }
 
-/* nch: distances need no directions, but their bounds do. */
+/* nch: distances need no directions, but the bounds do. */
 static limn_status fit_bounds(limn_context *ctx, const lm_train_set *set, fitting *f,
                               hull_options *options) {
     size_t largest = largest_group(f->groups, set->classes);
@@ -254,7 +255,7 @@ static limn_status fit_bounds(limn_context *ctx, const lm_train_set *set, fittin
         return LIMN_OK;
     for (size_t c = 0; c < set->classes; c++)
         hull_fit_free(&ctx->mem, &f->fits[c]);
-    options->kind = HULL_NAH; /* for as long as it takes */
+    options->kind = HULL_NAH; /* temporarily */
     limn_status status = lm_work(
         ctx, &(lm_job){.stage = "fitting", .count = set->classes, .task = fit_class, .user = f});
     options->kind = HULL_NCH;
@@ -288,7 +289,7 @@ static limn_status train_global(limn_context *ctx, const lm_train_set *set,
     return status == LIMN_OK ? hull_prepare(ctx, m) : status;
 }
 
-/* No value of two rows is above that of the longest with itself. */
+/* No kernel value of two rows exceeds that of the longest row with itself. */
 static limn_status check_kernel(limn_context *ctx, const lm_train_set *set, const hull_options *o) {
     double most = 0;
     if (o->kernel.type != LM_POLYNOMIAL)
@@ -346,7 +347,7 @@ limn_status hull_train(limn_context *ctx, const lm_train_set *set, const lm_para
     return LIMN_OK;
 }
 
-/* ---- life ---- */
+/* ---- freeing ---- */
 
 limn_status hull_take_parts(limn_context *ctx, hull_model *m) {
     hull_part parts[HULL_PARTS_MAX];

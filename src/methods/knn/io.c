@@ -1,5 +1,5 @@
-/* io.c: the sections of knn: the packed rows, their squared norms, their labels or targets, and
- * the weights of their votes where they have any. */
+/* io.c: the sections of knn: the packed rows, their squared norms, their labels or targets, and, if
+ * there are any, the weights of their votes. */
 #include "methods/knn/knn.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static limn_status load_rows(limn_context *ctx, const lm_file *file, const lm_sh
     const void *data;
     if (shape->rows == 0 || shape->rows > SIZE_MAX ||
         !lm_pack_floats((size_t)shape->rows, shape->d, &floats))
-        return lm_file_bad(ctx, file, "%llu rows of %zu features are not possible",
+        return lm_file_bad(ctx, file, "its numbers of rows, %llu, and features, %zu, are invalid",
                            (unsigned long long)shape->rows, shape->d);
     limn_status status =
         lm_file_array(ctx, file, "knn.rows", KNN_FILE_VERSION, floats, sizeof(float), &data);
@@ -48,8 +48,8 @@ static limn_status load_norms(limn_context *ctx, const lm_file *file, knn_model 
         return status;
     model->set.norms = data;
     for (size_t i = 0; i < model->set.pack.n; i++)
-        if (!(model->set.norms[i] >= 0)) /* infinite where its square is too large for a float */
-            return lm_file_bad(ctx, file, "the norm of row %zu is not possible", i);
+        if (!(model->set.norms[i] >= 0)) /* infinite if the square is too large for a float */
+            return lm_file_bad(ctx, file, "the norm of row %zu is invalid", i);
     return LIMN_OK;
 }
 
@@ -62,8 +62,8 @@ static limn_status load_labels(limn_context *ctx, const lm_file *file, knn_model
     model->label = data;
     for (size_t i = 0; i < model->set.pack.n; i++)
         if (model->label[i] < 0 || (size_t)model->label[i] >= model->classes)
-            return lm_file_bad(ctx, file, "row %zu has class %ld of %zu", i, (long)model->label[i],
-                               model->classes);
+            return lm_file_bad(ctx, file, "row %zu has class %ld, but the number of classes is %zu",
+                               i, (long)model->label[i], model->classes);
     return LIMN_OK;
 }
 
@@ -89,7 +89,7 @@ static limn_status load_weights(limn_context *ctx, const lm_file *file, knn_mode
     model->weight = data;
     for (size_t i = 0; i < model->set.pack.n; i++)
         if (!(model->weight[i] >= LM_WEIGHT_MIN && model->weight[i] <= LM_WEIGHT_MAX))
-            return lm_file_bad(ctx, file, "the weight of row %zu is not possible", i);
+            return lm_file_bad(ctx, file, "the weight of row %zu is invalid", i);
     return LIMN_OK;
 }
 

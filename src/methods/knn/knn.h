@@ -1,7 +1,8 @@
-/* knn.h: k nearest neighbours by an exact scan: the honest floor, and the tests' reference.
+/* knn.h: k nearest neighbours by an exact scan: the baseline, and the reference of the tests.
  *
- * Answers are exact: the k rows with the smallest distances in double precision, ties to the lower
- * row, whatever the instruction set and however many queries come at once. See num/nearest.h. */
+ * Answers are exact: the k rows with the smallest distances in double precision, ties go to the
+ * lowest row, regardless of the instruction set and the number of queries per call. See
+ * num/nearest.h. */
 #ifndef LIMN_METHODS_KNN_KNN_H
 #define LIMN_METHODS_KNN_KNN_H
 
@@ -10,7 +11,7 @@
 
 enum { KNN_FILE_VERSION = 1 };
 
-/* In the order of the choices in the parameter table, as lm_nearest_metric is. */
+/* In the order of the choices in the parameter table, which is that of lm_nearest_metric. */
 typedef enum knn_weights { KNN_UNIFORM, KNN_DISTANCE } knn_weights;
 
 typedef struct knn_model {
@@ -25,7 +26,7 @@ typedef struct knn_model {
     bool owned;           /* false: the arrays belong to a mapped file */
 } knn_model;
 
-/* Sets what follows from the parameters and from norms. */
+/* Sets what the parameters and norms determine. */
 void knn_configure(knn_model *model, const lm_params *params);
 
 limn_status knn_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,

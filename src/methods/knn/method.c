@@ -3,13 +3,13 @@
 
 static const limn_param params[] = {
     {.key = "k",
-     .help = "neighbours that vote",
+     .help = "number of neighbours that vote",
      .type = LIMN_PARAM_INT,
      .default_value = "5",
      .min = 1,
      .max = 1e6},
     {.key = "weights",
-     .help = "votes count alike, or by 1/distance",
+     .help = "votes count equally, or by 1/distance",
      .type = LIMN_PARAM_CHOICE,
      .default_value = "uniform",
      .choices = "uniform|distance"},
@@ -29,7 +29,7 @@ const lm_method lm_method_knn = {
     .info =
         {
             .name = "knn",
-            .summary = "k nearest neighbours, exact scan of all training rows",
+            .summary = "k nearest neighbours by an exact scan of all training rows",
             .paper = "Fix and Hodges 1951; Cover and Hart 1967",
             .default_scale = LIMN_SCALE_NONE,
             .params = params,

@@ -10,7 +10,7 @@ typedef struct layout {
     void *search;
 } layout;
 
-/* k: at most that of the scratch's own search. */
+/* k: at most what the scratch was made for. */
 static layout lay_out(const knn_model *m, size_t rows, size_t k, lm_cursor *at) {
     size_t bytes;
     layout l = {.votes = lm_take(at, m->classes, sizeof *l.votes)};
@@ -30,7 +30,7 @@ static double distance_of(const knn_model *model, double key) {
 
 /* ---- answers ---- */
 
-/* The weight of neighbour i. Neighbours at distance 0 leave the others none. */
+/* The weight of neighbour i. If any are at distance 0, the others have none. */
 static double weight_of(const knn_model *model, const lm_nearest_found *near, size_t i) {
     double own = model->weight ? model->weight[near->items[i].row] : 1;
     if (model->weights == KNN_UNIFORM)
@@ -84,7 +84,7 @@ void knn_proba(const void *opaque, const float *x, size_t n, double *proba, void
     }
 }
 
-/* The weighted mean of the neighbours' targets, which no sum of large ones can overflow. */
+/* The weighted mean of the neighbours' targets, computed so that large ones cannot overflow. */
 static double mean_target(const knn_model *model, const lm_nearest_found *near) {
     double mean = 0, total = 0;
     for (size_t i = 0; i < near->count; i++) {

@@ -11,7 +11,7 @@ void knn_configure(knn_model *model, const lm_params *params) {
     lm_nearest_prepare(&model->set);
 }
 
-/* A copy of count items, or NULL without an error when there are none to copy. */
+/* A copy of count items; NULL, without an error, if there are none to copy. */
 static limn_status copy_array(limn_context *ctx, const void *from, size_t count, size_t size,
                               void **to) {
     *to = NULL;
@@ -61,8 +61,9 @@ limn_status knn_train(limn_context *ctx, const lm_train_set *set, const lm_param
     }
     knn_configure(model, params);
     if (set->task != LIMN_SEARCH && (size_t)lm_param_int(params, "k") > set->n)
-        lm_warn(ctx, "knn: k=%lld, but there are only %zu rows: all of them vote",
-                (long long)lm_param_int(params, "k"), set->n);
+        lm_warn(ctx, "knn: k=%lld, but there %s only %zu row%s: all rows vote",
+                (long long)lm_param_int(params, "k"), set->n == 1 ? "is" : "are", set->n,
+                set->n == 1 ? "" : "s");
     *out = model;
     return LIMN_OK;
 }

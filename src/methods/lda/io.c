@@ -21,7 +21,7 @@ static limn_status take(limn_context *ctx, const lm_file *file, const lm_shape *
     size_t floats;
     const void *weights, *bias, *centre;
     if (!lm_pack_floats(shape->classes, shape->d, &floats))
-        return lm_file_bad(ctx, file, "%zu classes of %zu features are not possible",
+        return lm_file_bad(ctx, file, "its numbers of classes, %zu, and features, %zu, are invalid",
                            shape->classes, shape->d);
     limn_status status =
         lm_file_array(ctx, file, "lda.weights", LDA_FILE_VERSION, floats, sizeof(float), &weights);

@@ -1,6 +1,6 @@
-/* lda.h: linear discriminant analysis: one linear score a class; the cheapest query there is.
+/* lda.h: linear discriminant analysis: one linear score per class; the cheapest query there is.
  *
- * Gaussian classes with one covariance, divided by n (maximum likelihood), as in
+ * Gaussian classes with one covariance (divisor n: maximum likelihood), as in
  * fit/discriminant. */
 #ifndef LIMN_METHODS_LDA_LDA_H
 #define LIMN_METHODS_LDA_LDA_H

@@ -3,14 +3,15 @@
 
 static const limn_param params[] = {
     {.key = "shrinkage",
-     .help = "how far the covariance is drawn to a multiple of the identity; auto: Ledoit-Wolf",
+     .help =
+         "how far the covariance is shrunk towards a multiple of the identity; auto: Ledoit-Wolf",
      .type = LIMN_PARAM_REAL,
      .default_value = "0",
      .min = 0,
      .max = 1,
      .can_be_auto = 1},
     {.key = "priors",
-     .help = "class frequencies of the training data, or all alike",
+     .help = "class frequencies in the training data, or all equal",
      .type = LIMN_PARAM_CHOICE,
      .default_value = "data",
      .choices = "data|uniform"},
@@ -23,7 +24,7 @@ const lm_method lm_method_lda = {
     .info =
         {
             .name = "lda",
-            .summary = "linear discriminant analysis, one linear score a class",
+            .summary = "linear discriminant analysis, one linear score per class",
             .paper = "Fisher 1936; Ledoit and Wolf 2004",
             .default_scale = LIMN_SCALE_ZSCORE,
             .params = params,

@@ -1,4 +1,4 @@
-/* query.c: x - centre, one packed dot product a class, the largest score. */
+/* query.c: x - centre, one packed dot product per class, the largest score. */
 #include "base/argmax.h"
 #include "methods/lda/lda.h"
 
@@ -9,7 +9,7 @@ static size_t row_floats(const lda_model *m) {
 }
 
 typedef struct layout {
-    float *x;        /* rows x row_floats: from the centre */
+    float *x;        /* rows x row_floats: relative to the centre */
     float *products; /* rows x panels * LM_PANEL */
     double *scores;  /* classes */
 } layout;
@@ -39,7 +39,7 @@ static layout begin(const lda_model *m, const float *x, size_t n, void *scratch)
     return l;
 }
 
-/* The scores of row i; the class of the largest. */
+/* The scores of row i; returns the class with the largest. */
 static size_t best_class(const lda_model *m, const layout *l, size_t i) {
     const float *row = l->products + i * m->weights.panels * LM_PANEL;
     for (size_t c = 0; c < m->classes; c++)
@@ -62,7 +62,7 @@ void lda_proba(const void *opaque, const float *x, size_t n, double *proba, void
         size_t best = best_class(m, &l, i);
         double top = l.scores[best];
         for (size_t c = 0; c < m->classes; c++) {
-            /* Scores of a query at the end of float's range may be infinite or undefined. */
+            /* Scores of a query near the limits of float may be infinite or NaN. */
             p[c] = c == best ? 1 : isfinite(top) ? exp(l.scores[c] - top) : 0;
             sum += p[c];
         }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What training needs besides the model. */
+/* What training needs in addition to the model. */
 typedef struct work {
     lm_moments moments;
     double *prior, *log_prior, *share; /* classes each */
@@ -75,7 +75,7 @@ static void set_centre(const lm_moments *m, float *centre) {
     }
 }
 
-/* Weights that leave float's range belong to data that no float can separate. */
+/* Weights beyond the range of floats mean that the data cannot be separated in floats. */
 static limn_status pack_weights(limn_context *ctx, const work *w, lda_model *model) {
     size_t cells = model->classes * model->d;
     float *rows = lm_alloc(&ctx->mem, cells, sizeof *rows);

@@ -1,8 +1,8 @@
 /* io.c: the sections of svm, and LIBSVM's text models.
  *
- * The file keeps the machine as LIBSVM has it: rows of vectors, double coefficients, thresholds.
- * What queries need is laid out anew at loading, in large pages: mapped pages are small, and the
- * misses of the address cache would double the time of a query. */
+ * The file stores the machine as LIBSVM does: rows of vectors, double coefficients, thresholds.
+ * What queries need is laid out on loading, in large pages: mapped pages are small, and TLB misses
+ * would double the time of a query. */
 #include "methods/svm/svm.h"
 
 #include <limits.h>
@@ -101,7 +101,7 @@ static limn_status get_about(limn_context *ctx, const lm_file *file, sv_model *m
     return LIMN_OK;
 }
 
-/* The type must fit the task, and its features those of the file. */
+/* The type must match the task, and its features those of the file. */
 static limn_status check_shape(limn_context *ctx, const lm_file *file, const lm_shape *shape,
                                sv_model *m) {
     static const limn_task tasks[] = {LIMN_CLASSIFY, LIMN_CLASSIFY, LIMN_OUTLIER, LIMN_REGRESS,
@@ -110,8 +110,9 @@ static limn_status check_shape(limn_context *ctx, const lm_file *file, const lm_
     m->stride = shape->d;
     m->svm.classes = lm_svm_is_svc(m->svm.type) ? shape->classes : 2;
     if (tasks[m->svm.type] != shape->task || m->svm.d + shape->beyond != shape->d)
-        return lm_file_bad(ctx, file, "a machine of type %s and %zu features does not fit it",
-                           lm_svm_type_name(m->svm.type), m->svm.d);
+        return lm_file_bad(
+            ctx, file, "its machine type, %s, or number of features, %zu, does not match the model",
+            lm_svm_type_name(m->svm.type), m->svm.d);
     return LIMN_OK;
 }
 
@@ -142,7 +143,7 @@ static limn_status get_counts(limn_context *ctx, const lm_file *file, lm_svm *s)
             return lm_file_bad(ctx, file, "the classes have more than %zu support vectors", s->n);
         left -= s->count[c];
     }
-    return left ? lm_file_bad(ctx, file, "%llu support vectors have no class",
+    return left ? lm_file_bad(ctx, file, "support vectors without a class: %llu",
                               (unsigned long long)left)
                 : LIMN_OK;
 }
@@ -151,7 +152,7 @@ static limn_status get_vectors(limn_context *ctx, const lm_file *file, lm_svm *s
     size_t cells, coefs;
     const void *data;
     if (!lm_mul(s->n, s->d, &cells) || !lm_mul(s->n, s->classes - 1, &coefs))
-        return lm_file_bad(ctx, file, "%zu support vectors are not possible", s->n);
+        return lm_file_bad(ctx, file, "the number of support vectors, %zu, is invalid", s->n);
     limn_status status =
         lm_file_array(ctx, file, "svm.vectors", SVM_FILE_VERSION, cells, sizeof(float), &data);
     if (status != LIMN_OK)

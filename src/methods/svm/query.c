@@ -1,15 +1,17 @@
-/* query.c: decision values from the packed machine; from them classes, probabilities, scores. */
+/* query.c: decision values from the packed machine, and classes, probabilities and scores from
+ * them. */
 #include "base/argmax.h"
 #include "methods/svm/svm.h"
 #include "num/platt.h"
 
 #include <string.h>
 
-#define CLIP 1e-7 /* as LIBSVM keeps pairwise probabilities away from 0 and 1 */
+#define CLIP 1e-7 /* as in LIBSVM: keeps pairwise probabilities away from 0 and 1 */
 
 typedef struct layout {
-    double *f;      /* rows x functions */
-    double *couple; /* r (k x k), then the coupling's own k x k + k, then p (k); or votes (k) */
+    double *f; /* rows x functions */
+    double
+        *couple; /* r (k x k), then the coupling's own k x k + k, then p (k); or just votes (k) */
     void *machine;
 } layout;
 
@@ -43,7 +45,7 @@ unsigned sv_lacks(const void *opaque) {
     return sv_has_proba(m) ? 0 : LIMN_CAN_PROBA;
 }
 
-/* f of n rows, in the layout. */
+/* f of n rows. */
 static layout decide(const sv_model *m, const float *x, size_t n, void *scratch) {
     lm_cursor at = lm_cursor_at(scratch);
     layout l = lay_out(m, n, &at);
@@ -54,11 +56,11 @@ static layout decide(const sv_model *m, const float *x, size_t n, void *scratch)
 
 /* ---- classes ---- */
 
-/* Most votes, ties to the lower class. votes: k. */
+/* The class with the most votes; ties go to the lowest class number. votes: k. */
 static int32_t winner(const double *f, size_t k, int32_t *votes) {
     memset(votes, 0, k * sizeof *votes);
     for (size_t i = 0; i < k; i++) {
-        int32_t won = 0; /* no branch, and no vote that waits for the one before it */
+        int32_t won = 0; /* no branch, and no vote that depends on the one before */
         for (size_t j = i + 1; j < k; j++) {
             int32_t wins = *f++ > 0;
             won += wins;

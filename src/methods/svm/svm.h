@@ -1,4 +1,4 @@
-/* svm.h: support vector machines: trained by libsvm, or read from LIBSVM's text models, and
+/* svm.h: support vector machines, trained by libsvm or read from LIBSVM's text models, and
  * evaluated exactly on packed sets.
  *
  * C.-C. Chang and C.-J. Lin, "LIBSVM: a library for support vector machines", 2011. Training is
@@ -7,9 +7,9 @@
  * own models the coupling of pairs is exact, while imported models repeat LIBSVM's iteration;
  * predict gives the most probable class when a model has probabilities, vote gives LIBSVM's rule.
  *
- * Imported models know fewer features than a file may have (LIBSVM stores no dimension). The
- * squares of features beyond those of the model count in |x - s|^2; they come summed, as one more
- * feature behind the others (shape.beyond). */
+ * Imported models may know fewer features than a data file has (LIBSVM stores no dimension). The
+ * squares of features beyond those of the model count in |x - s|^2; their sum is passed as one more
+ * feature after the others (shape.beyond). */
 #ifndef LIMN_METHODS_SVM_SVM_H
 #define LIMN_METHODS_SVM_SVM_H
 
@@ -18,7 +18,7 @@
 
 enum { SVM_FILE_VERSION = 1 };
 
-/* In the order of the choices in the parameter table; the types behind auto are LIBSVM's. */
+/* In the order of the choices in the parameter table; the types after auto are LIBSVM's. */
 enum { SVM_TYPE_AUTO };
 
 typedef struct sv_model {
@@ -26,7 +26,7 @@ typedef struct sv_model {
     lm_svm svm;
     lm_machine machine;
     bool imported;
-    size_t stride;   /* floats of a row: one more than the features where it has that sum */
+    size_t stride;   /* floats per row: one more than the features if it has that sum */
     int32_t *labels; /* imported: LIBSVM's numbers of the classes */
 } sv_model;
 

@@ -1,12 +1,12 @@
-/* train.c: parameters into libsvm's, the search for C and gamma, probabilities. */
+/* train.c: converting parameters to libsvm's, the search for C and gamma, probabilities. */
 #include "fit/select.h"
 #include "methods/svm/svm.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The search: five folds of at most so many rows; C from 2^-5 to 2^11, gamma from 2^-8 to 2^4
- * times 1/features, a factor of 16 between coarse points. */
+/* The search: five folds of at most this many rows; C from 2^-5 to 2^11, gamma from 2^-8 to 2^4
+ * times 1/features, with a factor of 16 between coarse points. */
 enum { FOLDS = 5, SEARCHED_ROWS = 2000 };
 
 static void free_model(const limn_allocator *mem, sv_model *m) {
@@ -96,7 +96,7 @@ static limn_status part_take(limn_context *ctx, const lm_train_set *set, const s
     return LIMN_OK;
 }
 
-/* Numbers the classes that occur 0, 1, ...; name[c] = the class that number c was. */
+/* Numbers the classes that occur 0, 1, ...; name[c] = the original number of class c. */
 static size_t compact(part *p, size_t classes, int32_t *name, int32_t *number) {
     size_t count = 0;
     for (size_t c = 0; c < classes; c++)
@@ -113,7 +113,7 @@ static size_t compact(part *p, size_t classes, int32_t *name, int32_t *number) {
     return count;
 }
 
-/* Errors of the machine on the rows: wrong classes, or squares of wrong values. */
+/* Errors of the machine on the rows: wrong classes, or squared errors. */
 static limn_status count_errors(limn_context *ctx, sv_model *m, const part *test,
                                 const int32_t *name, double *loss) {
     size_t d = m->svm.d;
@@ -207,7 +207,7 @@ static limn_status choose(limn_context *ctx, const lm_train_set *set, const lm_p
         return LIMN_OK;
     if (set->task == LIMN_OUTLIER)
         return lm_fail(ctx, LIMN_E_USAGE,
-                       "svm: outliers have no labels to choose %s by; give it "
+                       "svm: the task outlier has no labels to choose %s by; give it "
                        "a value",
                        c ? "C" : "gamma");
     double unit = 1 / (double)set->d, best[2] = {options->c, options->kernel.gamma};
@@ -246,7 +246,7 @@ static limn_status fit(limn_context *ctx, const lm_train_set *set, const lm_para
                               .label = set->label,
                               .target = set->target,
                               .class_weight = set->class_weight};
-    bool one = lm_svm_is_svc(type) && set->classes == 1; /* nothing to tell apart */
+    bool one = lm_svm_is_svc(type) && set->classes == 1; /* nothing to separate */
     if (!one)
         status = choose(ctx, set, params, &options);
     if (status == LIMN_OK)

@@ -1,4 +1,4 @@
-/* build.h: trees while they are grown. Private to vpc. */
+/* build.h: trees while they are being grown. Private to vpc. */
 #ifndef LIMN_METHODS_VPC_BUILD_H
 #define LIMN_METHODS_VPC_BUILD_H
 
@@ -12,23 +12,23 @@ typedef struct vpc_plan {
     vpc_style style;
     vpc_metric metric;
     vpc_distance distance;
-    double gamma;               /* a node whose discriminant errs no more is a leaf */
-    size_t candidates, samples; /* of pivots, and of rows to judge them by */
+    double gamma;               /* a node is a leaf if its error is at most this */
+    size_t candidates, samples; /* pivots tried, and rows to judge them by */
     bool keep_all;              /* every node keeps its discriminant */
     bool centres;               /* leaves keep the mean of their rows */
     lm_pair_distance *pair;
 } vpc_plan;
 
-/* The discriminant of a node: a score for each class that it has rows of. */
+/* The discriminant of a node: one score per class that occurs in it. */
 typedef struct vpc_fit {
     size_t classes;
     int32_t *name;  /* ascending */
-    float *weights; /* classes x d; NULL where there is one class */
+    float *weights; /* classes x d; NULL if there is only one class */
     float *bias;
-    double error; /* share of the node's rows */
+    double error; /* as a share of the node's rows */
 } vpc_fit;
 
-/* What a node hands on to its halves: see fit.c. */
+/* What a node passes on to its halves; see fit.c. */
 typedef struct vpc_parent {
     double *covariance; /* d x d */
     double *prior;      /* of each class of the set */
@@ -36,7 +36,7 @@ typedef struct vpc_parent {
 
 typedef struct vpc_grown {
     struct vpc_grown *near, *far; /* both, or neither: a leaf */
-    vpc_fit fit;                  /* of a leaf, or where all are kept */
+    vpc_fit fit;                  /* of a leaf, or of every node if all are kept */
     uint32_t pivot;               /* row */
     double mu;
     size_t n;
@@ -45,19 +45,20 @@ typedef struct vpc_grown {
 
 /* ---- fit.c ---- */
 
-/* Fits the rows (count of them, ascending). parent: NULL at the root. own receives what to hand on
+/* Fits the rows (count of them, ascending). parent: NULL at the root. own receives what to pass on
  * (forest only; NULL: not wanted). */
 limn_status vpc_fit_node(limn_context *ctx, const vpc_plan *plan, const uint32_t *rows,
                          size_t count, const vpc_parent *parent, vpc_parent *own, vpc_fit *fit);
 void vpc_fit_free(const limn_allocator *mem, vpc_fit *fit);
 void vpc_parent_free(const limn_allocator *mem, vpc_parent *parent);
-/* The best class of x, as a place in fit->name. */
+/* The best class of x, as an index into fit->name. */
 size_t vpc_fit_class(const vpc_fit *fit, size_t d, const float *x);
 
 /* ---- split.c ---- */
 
-/* The pivot of a node, and its halves: rows is put in order near (the pivot among them), far; *near
- * rows go near. *near == 0: all rows are at one place. path: a number of the node's own. */
+/* Chooses the pivot of a node and halves its rows: they are reordered as near (including the
+ * pivot), then far; *near rows are near. *near == 0: all rows are at the same point. path: a number
+ * unique to the node. */
 limn_status vpc_split(limn_context *ctx, const vpc_plan *plan, uint64_t path, uint32_t *rows,
                       size_t count, uint32_t *pivot, double *mu, size_t *near);
 
@@ -70,7 +71,7 @@ void vpc_grown_free(const limn_allocator *mem, vpc_grown *root);
 
 /* ---- choose.c ---- */
 
-/* Replaces *gamma and *rho, whichever is wanted, by the best of their grids. */
+/* Replaces *gamma and *rho, whichever is wanted, with the best values of their grids. */
 limn_status vpc_choose(limn_context *ctx, const vpc_plan *plan, size_t trees, bool auto_gamma,
                        bool auto_radius, double *gamma, double *rho);
 

@@ -1,9 +1,9 @@
-/* choose.c: gamma and radius by inner validation, at the cost of one forest a fold.
+/* choose.c: gamma and radius by inner validation, at the cost of one forest per fold.
  *
- * Splits do not depend on gamma: a tree grown at gamma = 0 whose nodes keep their discriminants
- * holds every pruning of itself (a node whose error is at most gamma is a leaf of it). And a leaf
- * votes exactly when R is at least its r (more, in a forest). So one walk over a tree gives the
- * votes of a row for every gamma and every radius. */
+ * Splits do not depend on gamma: a tree grown with gamma = 0 whose nodes keep their discriminants
+ * contains every pruning of itself (the leaves are the nodes whose error is at most gamma). A leaf
+ * votes exactly when R is at least its r (in a forest: greater than r). So one walk over a tree
+ * gives the votes of a row for every gamma and every radius. */
 #include "methods/vpc/build.h"
 
 #include "data/split.h"
@@ -13,7 +13,7 @@
 
 enum { FOLDS = 5, HOLDOUT_ROWS = 20000, GAMMAS = 7, RADII = 5 };
 
-/* The grid: fixed values are grids of one. */
+/* The grid: a fixed value is a grid of one point. */
 typedef struct grid {
     double gamma[GAMMAS], rho[RADII];
     size_t gammas, radii;
@@ -30,7 +30,7 @@ typedef struct ballot {
     lm_buffer stack;
 } ballot;
 
-/* A node on the way: r so far, and how many gammas have not found their leaf yet. */
+/* A node on the path: r so far, and how many gammas have not reached their leaf yet. */
 typedef struct place {
     const vpc_grown *node;
     double r;
@@ -61,7 +61,7 @@ static void vote_of(ballot *b, const vpc_grown *node, const float *x) {
         b->scores[c] = paper ? (c == best ? (double)node->n : 0) : b->scores[c] / sum;
 }
 
-/* Adds it for gammas from .. to - 1 and every radius that reaches r. */
+/* Adds the vote for gammas from .. to - 1 and every radius that reaches r. */
 static void cast(ballot *b, const vpc_grown *node, const float *x, double r, double mu, size_t from,
                  size_t to) {
     size_t classes = b->plan->set->classes;
@@ -83,7 +83,7 @@ static bool push(ballot *b, const vpc_grown *node, double r, size_t open) {
     return lm_buffer_append(&b->stack, &p, sizeof p);
 }
 
-/* One tree; gammas ascend, so those that a node is a leaf for are the last of the open ones. */
+/* One tree; gammas ascend, so those for which a node is a leaf are the last of the open ones. */
 static limn_status ask_tree(ballot *b, const vpc_grown *root, const float *x) {
     const vpc_plan *plan = b->plan;
     double limit = b->g->rho[b->g->radii - 1] * root->mu;
@@ -131,7 +131,7 @@ static limn_status judge_row(ballot *b, vpc_grown **roots, size_t trees, uint32_
 
 /* ---- folds ---- */
 
-/* Grows on the rows that are not in the fold, judges on those that are. */
+/* Grows on the rows outside the fold and judges on those inside it. */
 static limn_status judge_fold(limn_context *ctx, const vpc_plan *plan, size_t trees,
                               const uint32_t *fold, size_t number, grid *g) {
     const lm_train_set *set = plan->set;
@@ -162,7 +162,7 @@ static limn_status judge_fold(limn_context *ctx, const vpc_plan *plan, size_t tr
     return status;
 }
 
-/* The least wrong; of equals the one that asks the least: few leaves, a small radius. */
+/* The fewest errors; ties go to the cheapest: few leaves, a small radius. */
 static void pick(const grid *g, double *gamma, double *rho) {
     size_t best_g = g->gammas - 1, best_k = 0;
     for (size_t i = g->gammas; i-- > 0;)

@@ -2,7 +2,7 @@
  *
  * Forest: S = (S_w + kappa S_parent) / (n - k + kappa), kappa = d, with S_parent the parent's own
  * S; at the root S_w / (n - k) + 1e-4 tr/d I. Scores w_c = S^-1 (m_c - m), b_c = -w_c (m_c + m) / 2
- * + log prior_c, prior_c = (n_c + k prior_parent,c) / (n + k), k the classes that the node has.
+ * + log prior_c, prior_c = (n_c + k prior_parent,c) / (n + k), k the number of classes in the node.
  *
  * Paper: w_c = (n - k) A (m_c - m) (1 for n = k), b_c = -w_c (m_c + m) / 2, A the pseudo-inverse of
  * the within scatter S_w (eigenvalues up to 1e-10 of the largest dropped; S_w = 0: A = I).
@@ -19,7 +19,7 @@ enum { BLOCK_ROWS = 128 };
 typedef struct work {
     size_t k;           /* classes of the node */
     size_t *count;      /* rows of each */
-    size_t *place;      /* of each class of the set: its number here */
+    size_t *place;      /* for each class of the set, its number here */
     double *mean, *all; /* k x d, d */
     double *scatter;    /* d x d */
     double *rows;       /* BLOCK_ROWS x d */
@@ -152,7 +152,7 @@ static double prior_of(size_t count, const vpc_parent *parent, const work *w, co
     return ((double)w->count[c] + k * before) / (n + k);
 }
 
-/* What the halves are shrunk towards. */
+/* What the halves shrink towards. */
 static limn_status hand_on(limn_context *ctx, const vpc_plan *plan, size_t count,
                            const vpc_parent *parent, const work *w, const vpc_fit *fit,
                            vpc_parent *own) {
@@ -216,7 +216,7 @@ static limn_status fit_paper(limn_context *ctx, const vpc_plan *plan, size_t cou
         set_differences(plan, w, 1);
         status = lm_unit_directions(ctx, w->scatter, plan->d, w->w, w->count, w->k);
     } else {
-        /* As many rows as classes: no factor, or every score would be 0. */
+        /* As many rows as classes: omit the factor, or every score would be 0. */
         set_differences(plan, w, count > w->k ? (double)count - (double)w->k : 1);
         status = lm_solve_dropping(ctx, w->scatter, plan->d, 1e-10, w->w, w->k);
     }

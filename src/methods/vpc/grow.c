@@ -1,7 +1,7 @@
-/* grow.c: trees, node by node. Nodes that are still to be grown wait on a stack that all threads
- * share, so that few trees keep many threads busy, and a tree of any depth needs no stack of C's.
- * What a node becomes depends on its rows and its path alone, so the threads change nothing. A
- * piece of work is a seat at that stack: it takes nodes until no one holds any. */
+/* grow.c: grows trees node by node. Nodes still to be grown wait on a stack shared by all threads,
+ * so that few trees keep many threads busy, and depth is not limited by the C stack. What a node
+ * becomes depends only on its rows and its path, so the number of threads does not matter. Each
+ * piece of work of the pool is a worker that takes nodes from the stack until none are left. */
 #include "base/work.h"
 #include "methods/vpc/build.h"
 
@@ -22,14 +22,14 @@ typedef struct pool {
     pthread_cond_t changed;
     const limn_allocator *mem;
     lm_buffer tasks;
-    size_t pending; /* tasks that wait or are being worked on */
+    size_t pending; /* tasks that are waiting or in progress */
     bool failed;
     const vpc_plan *plan;
     uint64_t total, done; /* rows in leaves */
 } pool;
 
 void vpc_grown_free(const limn_allocator *mem, vpc_grown *root) {
-    /* Without a stack: the near chain is walked, and each far half hung behind its end. */
+    /* Without a stack: walk the near chain and append each far half at its end. */
     while (root) {
         vpc_grown *next = root->near, *far = root->far;
         if (next && far) {
@@ -66,7 +66,7 @@ static limn_status copy_parent(limn_context *ctx, const vpc_plan *plan, const vp
     return LIMN_OK;
 }
 
-/* The halves of a node as tasks; own goes to one of them. */
+/* The halves of a node as tasks; one of them takes over own. */
 static limn_status make_halves(limn_context *ctx, const vpc_plan *plan, const task *t,
                                vpc_grown *node, size_t near, vpc_parent *own, task *halves) {
     halves[0] = (task){.link = &node->far,
@@ -129,7 +129,7 @@ static limn_status grow_node(limn_context *ctx, const vpc_plan *plan, const task
 
 /* ---- the pool ---- */
 
-/* Waits for a task; false when there will be none. The lock is held before and after. */
+/* Waits for a task; false if there are no more. The lock is held before and after. */
 static bool take(pool *p, task *t) {
     while (!p->tasks.size && p->pending)
         pthread_cond_wait(&p->changed, &p->lock);
@@ -140,7 +140,7 @@ static bool take(pool *p, task *t) {
     return true;
 }
 
-/* What a task has come to: its halves wait, or it is done. The lock is held. */
+/* Finishes a task: queues its halves, or counts it as done. The lock is held. */
 static limn_status give_back(limn_context *ctx, pool *p, const task *t, task *halves, size_t count,
                              limn_status status) {
     for (size_t i = 0; i < count; i++) {
@@ -158,7 +158,7 @@ static limn_status give_back(limn_context *ctx, pool *p, const task *t, task *ha
     return status;
 }
 
-/* After a failure the tasks that wait are only thrown away. */
+/* After a failure waiting tasks are just discarded. */
 static limn_status work(limn_context *ctx, void *user, size_t index) {
     pool *p = user;
     task t, halves[2];
@@ -233,6 +233,6 @@ limn_status vpc_grow(limn_context *ctx, const vpc_plan *plan, size_t trees, cons
     pthread_mutex_destroy(&p.lock);
     lm_buffer_free(&p.tasks);
     lm_free(&ctx->mem, memory);
-    *out = roots; /* some trees may be there after a failure, too */
+    *out = roots; /* some trees may exist even after a failure */
     return status;
 }

@@ -1,5 +1,6 @@
-/* io.c: the sections of vpc. Every link is proved to lead on: nodes stand in preorder, so a child
- * has a larger number than its parent, and each node and leaf is led to exactly once. */
+/* io.c: the sections of vpc. Loading checks that every link leads forward: nodes are in preorder,
+ * so a child has a larger number than its parent, and each node and leaf is reached exactly once.
+ */
 #include "methods/vpc/vpc.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ static limn_status put_about(const vpc_model *m, lm_writer *writer) {
     return lm_kv_end(kv);
 }
 
-/* A section of the model: where it is, and what it should hold. */
+/* A section of the model: its address, and what it should hold. */
 typedef struct part {
     const char *name;
     const void **data;
@@ -32,7 +33,7 @@ typedef struct part {
 
 enum { PARTS = 10 };
 
-/* All sections; those of no items are not written. False on overflow. */
+/* All sections; empty ones are not written. False on overflow. */
 static bool list_parts(vpc_model *m, part *parts) {
     size_t pivots, weights, means;
     if (!lm_mul(m->nodes, m->d, &pivots) || !lm_mul(m->panels * LM_PANEL, m->d, &weights) ||
@@ -95,7 +96,7 @@ static limn_status get_parts(limn_context *ctx, const lm_file *file, vpc_model *
     part parts[PARTS];
     limn_status status = LIMN_OK;
     if (!list_parts(m, parts))
-        return lm_file_bad(ctx, file, "%zu nodes are not possible", m->nodes);
+        return lm_file_bad(ctx, file, "the number of nodes, %zu, is invalid", m->nodes);
     for (size_t i = 0; i < PARTS && status == LIMN_OK; i++)
         if (parts[i].count)
             status = lm_file_array(ctx, file, parts[i].name, VPC_FILE_VERSION, parts[i].count,
@@ -111,23 +112,23 @@ static limn_status check_leaves(limn_context *ctx, const lm_file *file, vpc_mode
         if (!leaf->classes || !leaf->n || leaf->first != listed ||
             leaf->panel != (own ? panels : 0) || leaf->classes > m->listed - listed ||
             own > m->panels - panels)
-            return lm_file_bad(ctx, file, "leaf %zu is not possible", i);
+            return lm_file_bad(ctx, file, "leaf %zu is invalid", i);
         listed += leaf->classes;
         panels += own;
         m->widest = own > m->widest ? own : m->widest;
     }
     if (listed != m->listed || panels != m->panels)
-        return lm_file_bad(ctx, file, "the leaves have other classes than are listed");
+        return lm_file_bad(ctx, file, "the classes of the leaves are not those listed");
     for (size_t i = 0; i < m->listed; i++)
         if (m->listing[i] < 0 || (size_t)m->listing[i] >= m->classes)
-            return lm_file_bad(ctx, file, "a leaf has class %ld of %zu", (long)m->listing[i],
-                               m->classes);
+            return lm_file_bad(ctx, file, "a leaf has class %ld, but the number of classes is %zu",
+                               (long)m->listing[i], m->classes);
     return LIMN_OK;
 }
 
 /* The links in the order in which the tree was written: each must lead to the next node or leaf. */
 typedef struct proof {
-    size_t nodes, leaves; /* led to so far */
+    size_t nodes, leaves; /* reached so far */
     uint32_t *depth;      /* of each node */
 } proof;
 
@@ -176,7 +177,7 @@ static limn_status check_links(limn_context *ctx, const lm_file *file, vpc_model
     fine = fine && p.nodes == m->nodes && p.leaves == m->leaves;
     lm_free(&ctx->mem, p.depth);
     lm_free(&ctx->mem, seen);
-    return fine ? LIMN_OK : lm_file_bad(ctx, file, "the links of the trees are not possible");
+    return fine ? LIMN_OK : lm_file_bad(ctx, file, "the links of the trees are invalid");
 }
 
 limn_status vpc_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,

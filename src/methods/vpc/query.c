@@ -1,8 +1,8 @@
 /* query.c: down the trees with a stack of nodes, then votes.
  *
- * A turn that is taken because of the tolerance alone costs the leaves behind it weight: r grows by
- * how far the query is on the other side of mu. Only where both halves are visited can r grow, so
- * only there is the root of a squared distance taken. */
+ * A turn taken only because of the tolerance reduces the weight of the leaves below it: r grows by
+ * how far the query is on the other side of mu. r can grow only where both halves are visited, so
+ * only there is the square root of a squared distance taken. */
 #include "base/argmax.h"
 #include "methods/vpc/vpc.h"
 #include "num/kernel.h"
@@ -88,7 +88,7 @@ static void count_vote(run *r, size_t number, const float *x) {
     r->at.votes[m->listing[leaf->first + best]] += weight;
 }
 
-/* The forest's vote: posteriors, by weight. */
+/* The forest's vote: weighted posteriors. */
 static void soft_vote(run *r, size_t number, const float *x, double weight) {
     const vpc_model *m = r->m;
     const vpc_leaf *leaf = &m->leaf[number];
@@ -100,7 +100,7 @@ static void soft_vote(run *r, size_t number, const float *x, double weight) {
     leaf_scores(r, leaf, x);
     float *s = r->at.scores, top = -FLT_MAX;
     double sum = 0;
-    for (size_t c = 0; c < leaf->classes; c++) { /* a query at the end of float's range overflows */
+    for (size_t c = 0; c < leaf->classes; c++) { /* a query near the limits of float overflows */
         s[c] = s[c] > FLT_MAX ? FLT_MAX : s[c] >= -FLT_MAX ? s[c] : -FLT_MAX;
         top = s[c] > top ? s[c] : top;
     }
@@ -133,7 +133,7 @@ static float larger(float a, double b) {
     return (double)a > b ? a : (float)b;
 }
 
-/* From one place down to a leaf; what lies aside goes on the stack. */
+/* From one node down to a leaf; other branches to visit go on the stack. */
 static void descend(run *r, const float *x, double radius, turn at, size_t *waiting) {
     const vpc_model *m = r->m;
     while (at.to >= 0) {
@@ -165,7 +165,7 @@ static void ask_tree(run *r, const float *x, size_t tree) {
     }
 }
 
-/* Whether the leader cannot be caught any more, as far as the votes so far tell. */
+/* Whether the leader can no longer be caught, judging by the votes so far. */
 static bool decided(const run *r) {
     const double *votes = r->at.votes;
     double top = 0, second = 0, sum = 0;
@@ -248,8 +248,8 @@ void vpc_touched(const void *opaque, const float *x, size_t n, lm_touched *sum, 
 void vpc_stats(const void *opaque, lm_stats *stats) {
     const vpc_model *m = opaque;
     *stats = (lm_stats){.touched = touched_by(m, m->mean_pivots + m->mean_rows), .count = 6};
-    const char *const names[] = {"trees", "nodes",          "leaves",
-                                 "depth", "pivots a query", "leaves a query"};
+    const char *const names[] = {"trees",           "nodes", "leaves", "depth", "pivots per query",
+                                 "leaves per query"};
     const double values[] = {(double)m->trees, (double)m->nodes, (double)m->leaves,
                              (double)m->depth, m->mean_pivots,   m->mean_leaves};
     for (size_t i = 0; i < 6; i++) {

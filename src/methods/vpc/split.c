@@ -1,11 +1,12 @@
-/* split.c: which pivot, and what is near to it.
+/* split.c: choosing a pivot, and which rows are near it.
  *
- * Rows are ranked by (distance, row); distances are the floats that queries will compare, so a row
- * that is asked for goes where it stands. The first ceil((n - 1) / 2) of the others are near.
+ * Rows are ranked by (distance, row). Distances are the floats that queries will compare, so a
+ * query with a training row goes to that row's half. The first ceil((n - 1) / 2) of the others are
+ * near.
  *
- * Forest: of `candidates` rows drawn without replacement the one with the largest median of |d -
- * mu| over one sample of rows: a wide ring in which no row is makes turns certain. Paper: of
- * `candidates` rows at equal steps the one with the smallest entropy of its two halves (Eq. 6),
+ * Forest: of `candidates` rows drawn without replacement, the one with the largest median of
+ * |d - mu| over one sample of rows: if few rows lie near the border, most turns are certain. Paper:
+ * of `candidates` rows at equal steps, the one with the smallest entropy of its two halves (Eq. 6),
  * over a sample at equal steps. */
 #include "base/quickselect.h"
 #include "methods/vpc/build.h"
@@ -31,7 +32,7 @@ static float distance_of(const vpc_plan *plan, uint32_t a, uint32_t b) {
     return vpc_rounded(plan->pair(x + a * plan->d, x + b * plan->d, plan->d));
 }
 
-/* As a length: squares are not. */
+/* As a length rather than its square. */
 static double length_of(const vpc_plan *plan, float distance) {
     return plan->distance == VPC_L2 ? sqrt((double)distance) : (double)distance;
 }
@@ -44,7 +45,8 @@ static double median_of(const vpc_plan *plan, const ranked *r, size_t count) {
 
 /* ---- pivots of the forest ---- */
 
-/* Draws `count` of n rows without replacement (Floyd's way: no list of all of them is needed). */
+/* Draws `count` of n rows without replacement (Floyd's algorithm, which needs no list of all rows).
+ */
 static void draw(lm_rng *rng, const uint32_t *rows, size_t n, size_t count, uint32_t *pick) {
     for (size_t i = 0; i < count; i++) {
         size_t last = n - count + i;
@@ -132,7 +134,7 @@ static uint32_t entropy_pivot(const vpc_plan *plan, const uint32_t *rows, size_t
         }
         qsort(r, m, sizeof *r, by_rank);
         double entropy = entropy_of(plan, r, m, counts);
-        if (entropy < least - 1e-12) { /* the same counts in another order are the same entropy */
+        if (entropy < least - 1e-12) { /* the same counts in another order must tie */
             least = entropy;
             best = candidate;
         }
@@ -142,15 +144,15 @@ static uint32_t entropy_pivot(const vpc_plan *plan, const uint32_t *rows, size_t
 
 /* ---- halves ---- */
 
-/* How the others are parted: distances below the limit are near, of those at the limit the first.
+/* How the other rows are split: distances below the limit are near, and the first of those at it.
  */
 typedef struct halves {
     float limit;
-    size_t at_limit; /* so many of those */
+    size_t at_limit; /* how many of those at the limit are near */
 } halves;
 
-/* Finds the limit and mu. copy: the distances of all rows but the pivot, m of them, put in another
- * order. */
+/* Finds the limit and mu. copy: the distances of the m rows other than the pivot; they are
+ * reordered. */
 static halves find_halves(const vpc_plan *plan, uint64_t path, float *copy, size_t m, double *mu) {
     lm_rng rng = lm_rng_at(plan->seed, plan->stream, ~path);
     size_t near = (m + 1) / 2, below = 0;
@@ -168,7 +170,7 @@ static halves find_halves(const vpc_plan *plan, uint64_t path, float *copy, size
     return h;
 }
 
-/* Near rows, then far ones, each in the order in which they stood. far: room for half of them. */
+/* Near rows, then far ones, each in their original order. far: room for half of them. */
 static size_t part(const float *distance, size_t n, uint32_t pivot, halves h, uint32_t *rows,
                    uint32_t *far) {
     size_t near = 0, away = 0;

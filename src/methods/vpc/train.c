@@ -24,7 +24,7 @@ static size_t panels_of(size_t classes) {
     return classes > 1 ? (classes + LM_PANEL - 1) / LM_PANEL : 0;
 }
 
-/* A node of a grown tree, and where its number is to be written. */
+/* A node of a grown tree, and where to write its number. */
 typedef struct visit {
     const vpc_grown *node;
     int32_t *link;
@@ -78,8 +78,8 @@ static float distance_near(const vpc_plan *plan, double length) {
     return distance < (double)FLT_MAX ? (float)distance : FLT_MAX;
 }
 
-/* The largest distance whose length is at most that, the smallest whose length is at least that: by
- * the same comparison that defines the visit, so that rounding decides nothing. */
+/* The largest distance whose length is at most this, and the smallest whose length is at least
+ * this, found with the same comparison that defines the visit, so that rounding changes nothing. */
 static float largest_within(const vpc_plan *plan, double length) {
     float d = distance_near(plan, length);
     while (d > 0 && length_of(plan, d) > length)
