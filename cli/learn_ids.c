@@ -1,5 +1,5 @@
-/* learn_ids.c: the file of limn learn --forget: ids of rows, one a line. Blank lines and blanks
- * around a number do not matter. */
+/* learn_ids.c: reads the file of limn learn --forget: row ids, one per line. Blank lines and blanks
+ * around a number are ignored. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -42,14 +42,14 @@ static int add_line(ids *all, char *line, size_t length, size_t number) {
     unsigned long long id = isdigit((unsigned char)*line) ? strtoull(line, &end, 10) : 0;
     if (!end || *end || errno || zero)
         return cli_fail(EXIT_DATA,
-                        "%s: line %zu: '%s' is not the id of a row; ids are whole numbers from 0, "
-                        "one a line",
+                        "%s: line %zu: '%s' is not a row id; ids are whole numbers from 0, one per "
+                        "line",
                         all->name, number, cli_text_name(line, 30, shown));
     if (id >= all->limit)
         return cli_fail(EXIT_DATA,
                         "%s: line %zu: there is no row %llu: the model has seen %" PRIu64
-                        " rows, counted from 0",
-                        all->name, number, id, all->limit);
+                        " row%s, counted from 0",
+                        all->name, number, id, all->limit, all->limit == 1 ? "" : "s");
     return append(all, id);
 }
 
@@ -65,7 +65,7 @@ static int read_lines(cli_session *session, FILE *file, ids *all) {
     int why = errno;
     code = code ? code : cli_check_interrupt(session);
     if (!code && ferror(file))
-        code = cli_fail(EXIT_FAILED, "%s: cannot read it: %s", all->name, strerror(why));
+        code = cli_fail(EXIT_FAILED, "%s: cannot read the file: %s", all->name, strerror(why));
     free(line);
     return code;
 }
@@ -78,7 +78,7 @@ int cli_read_ids(cli_session *session, const char *path, uint64_t limit, uint64_
     *list = NULL;
     *count = 0;
     if (!file)
-        return cli_fail(EXIT_FAILED, "%s: cannot open it: %s", path, strerror(errno));
+        return cli_fail(EXIT_FAILED, "%s: cannot open the file: %s", path, strerror(errno));
     int code = read_lines(session, file, &all);
     if (!standard)
         fclose(file);
