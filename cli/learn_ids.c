@@ -65,7 +65,7 @@ static int read_lines(cli_session *session, FILE *file, ids *all) {
     int why = errno;
     code = code ? code : cli_check_interrupt(session);
     if (!code && ferror(file))
-        code = cli_fail(EXIT_FAILED, "%s: cannot read the file: %s", all->name, strerror(why));
+        code = cli_fail(EXIT_FAILED, "%s: cannot read it: %s", all->name, strerror(why));
     free(line);
     return code;
 }
@@ -78,7 +78,7 @@ int cli_read_ids(cli_session *session, const char *path, uint64_t limit, uint64_
     *list = NULL;
     *count = 0;
     if (!file)
-        return cli_fail(EXIT_FAILED, "%s: cannot open the file: %s", path, strerror(errno));
+        return cli_fail(EXIT_FAILED, "%s: cannot open it: %s", path, strerror(errno));
     int code = read_lines(session, file, &all);
     if (!standard)
         fclose(file);
