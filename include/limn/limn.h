@@ -106,7 +106,7 @@ typedef struct limn_context_options {
     /* For methods with metric=caller. Models trained or opened with this context use it, and user,
      * for as long as they exist. NULL: none. */
     limn_distance *metric;
-    uint64_t seed;         /* 1 */
+    uint64_t seed;         /* default 1 */
     int threads;           /* for training and evaluating; 0: all cores */
     uint64_t memory_limit; /* refuse data larger than this, in bytes; 0: the memory available */
 } limn_context_options;
@@ -409,8 +409,7 @@ typedef enum limn_kind {
 } limn_kind;
 
 /* Detects the kind of a file from its first bytes. LIMN_KIND_DATA for "-" and anything else that is
- * not a regular file, since these bytes could not be read again. Fails if the file cannot be read.
- */
+ * not a regular file, since those bytes could not be read again. Fails if it cannot be read. */
 LIMN_API limn_status limn_file_kind(limn_context *context, const char *path, limn_kind *kind);
 /* Writes the model as LIBSVM text (svm models only). */
 LIMN_API limn_status limn_model_export(limn_context *context, const limn_model *model,
@@ -575,15 +574,14 @@ LIMN_API limn_status limn_compact(limn_context *context, limn_model *model);
  * continue where it stopped. The library only stores it; limn learn sets it. */
 typedef struct limn_mark {
     uint64_t rows;  /* read so far */
-    uint64_t bytes; /* how many bytes from the start of the file hash covers; 0: a stream */
+    uint64_t bytes; /* covered by hash, from the start of the file as stored; 0: a stream */
     uint64_t hash;  /* XXH3, 64 bits */
 } limn_mark;
 
 enum { LIMN_MARK_BYTES = 65536 };
 
 /* A mark at row 0 of a file, with the hash of its first most bytes (at most LIMN_MARK_BYTES), or of
- * the whole file if it is shorter. For "-" and anything else that is not a regular file, bytes is
- * 0. */
+ * the whole file if it is shorter. bytes is 0 for "-" and anything else but a regular file. */
 LIMN_API limn_status limn_mark_file(limn_context *context, const char *path, uint64_t most,
                                     limn_mark *out);
 /* Returns 0 if the model has none. */
