@@ -1,4 +1,4 @@
-# The front door. Meson does the building; `make help` lists what there is.
+# Shortcuts for common tasks; Meson does the building. `make help` lists the targets.
 BUILD ?= build
 PREFIX ?= /usr/local
 PYTHON ?= /usr/bin/python3
@@ -8,10 +8,10 @@ PYTHON ?= /usr/bin/python3
 help:
 	@echo "make quickstart  install what is missing, build, train and evaluate on bundled data"
 	@echo "make check       install what is missing, build, run all tests (about six minutes)"
-	@echo "make check-long  the tests that take longer: fuzzing, exhaustive ranges, kills"
+	@echo "make check-long  run the longer tests: fuzzing, exhaustive ranges, killed commands"
 	@echo "make build       build $(BUILD)/limn"
-	@echo "make bench       run the benchmarks, write bench/results/"
-	@echo "make docs        write the generated parts of docs/"
+	@echo "make bench       run the benchmarks and write bench/results/"
+	@echo "make docs        regenerate the generated parts of docs/"
 	@echo "make format      apply clang-format"
 	@echo "make install     install to PREFIX=$(PREFIX)"
 

@@ -1,8 +1,8 @@
-/* cli.h: what the files of the command line share.
+/* cli.h: declarations shared by the files of the command-line program.
  *
  * The flow of every command: main.c finds the verb in the table of verbs.c, options.c parses the
- * arguments by the verb's option tables, and the verb's function (cmd_<verb>.c) opens a session
- * (context, progress line, interrupts), works through <limn/limn.h> and returns an exit code.
+ * arguments using the verb's option tables, and the verb's function (cmd_<verb>.c) opens a session
+ * (context, progress line, interrupts), calls <limn/limn.h> and returns an exit code.
  * Help texts come from the same tables. */
 #ifndef LIMN_CLI_H
 #define LIMN_CLI_H
@@ -16,7 +16,7 @@
 
 #define CLI_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* The exit codes that scripts may rely on. */
+/* Exit codes that scripts may rely on. */
 enum {
     EXIT_DONE = 0,
     EXIT_FAILED = 1,
@@ -24,7 +24,7 @@ enum {
     EXIT_DATA = 3,
     EXIT_MODEL = 4,
     EXIT_INTERRUPTED = 130,
-    EXIT_PIPE_CLOSED = 141 /* main dies of SIGPIPE instead, as other filters do */
+    EXIT_PIPE_CLOSED = 141 /* main raises SIGPIPE instead, as other filters do */
 };
 
 enum { CLI_COLUMNS = 80, CLI_CHUNK_ROWS = 4096, CLI_MAX_POSITIONALS = 2, CLI_MAX_ALIASES = 64 };
@@ -35,16 +35,16 @@ typedef enum cli_kind {
     CLI_FLAG,      /* int: 1 when given */
     CLI_TEXT,      /* const char * */
     CLI_PARAM,     /* appended to params */
-    CLI_ALIAS,     /* of -m svm, as svm-train has it: appended to aliases */
+    CLI_ALIAS,     /* an svm-train option for -m svm: translated and appended to params */
     CLI_WHOLE,     /* uint64_t in min..max */
     CLI_REAL,      /* double in (min, max] */
-    CLI_CHOICE,    /* int: the place in argument, which reads "a|b|c" */
+    CLI_CHOICE,    /* int: the index in argument, which reads "a|b|c" */
     CLI_DELIMITER, /* char */
     CLI_EVERY      /* cli_every: "1000" rows or "30s" */
 } cli_kind;
 
 typedef struct cli_every {
-    uint64_t rows, seconds; /* 0: not by these */
+    uint64_t rows, seconds; /* 0: not used */
 } cli_every;
 
 typedef struct cli_option {
@@ -63,7 +63,7 @@ typedef struct cli_group {
     size_t count;
 } cli_group;
 
-/* Everything that any verb can be told; a verb's tables say which of it. */
+/* The arguments of all verbs; a verb's tables say which of them it takes. */
 typedef struct cli_args {
     const char *positionals[CLI_MAX_POSITIONALS];
     size_t positional_count;
@@ -73,9 +73,9 @@ typedef struct cli_args {
     int format, header, task, scale, missing, unknown, to;
     char delimiter, to_delimiter;
     const char *label, *method, *output, *label_file, *weights, *categorical, *to_labels, *teacher;
-    const char **params; /* aliases of svm-train in front of them, translated */
+    const char **params; /* including the svm-train options, translated */
     size_t param_count;
-    char *alias_text[CLI_MAX_ALIASES]; /* what of params was made here */
+    char *alias_text[CLI_MAX_ALIASES]; /* those of params that were allocated here */
     size_t alias_count;
     uint64_t seed, threads, neighbors, rows; /* threads 0: all cores */
     double subsample;
@@ -102,14 +102,14 @@ typedef struct cli_verb {
 extern const cli_verb cli_verbs[];
 extern const size_t cli_verb_count;
 const cli_verb *cli_verb_find(const char *name); /* NULL if unknown */
-int cli_verb_unknown(const char *name);          /* says so; EXIT_USAGE */
+int cli_verb_unknown(const char *name);          /* prints an error; EXIT_USAGE */
 
-/* options.c: arguments after the verb. EXIT_DONE, or EXIT_USAGE after saying what is wrong. Stops
- * at --help. Free with cli_args_free in both cases. */
+/* options.c: arguments after the verb. EXIT_DONE, or EXIT_USAGE after printing an error. Stops at
+ * --help. Call cli_args_free in either case. */
 int cli_parse(const cli_verb *verb, int argc, char **argv, cli_args *args);
 void cli_args_free(cli_args *args);
 
-/* cmd_help.c: help as text, and what no table says of the whole program. */
+/* cmd_help.c: help as text, and the texts about the whole program. */
 typedef enum cli_help_as {
     CLI_AS_TEXT,
     CLI_AS_MAN,
@@ -129,7 +129,7 @@ extern const cli_note cli_program_options[], cli_exit_codes[], cli_environment[]
 void cli_print_overview(FILE *file);
 void cli_print_verb_help(const cli_verb *verb, FILE *file);
 
-/* manual.c: verb NULL is the whole program. */
+/* manual.c: verb NULL means the whole program. */
 void cli_print_man(const cli_verb *verb, FILE *file);
 void cli_print_markdown(const cli_verb *verb, FILE *file);
 void cli_print_markdown_method(const limn_method_info *method, FILE *file);
@@ -162,11 +162,11 @@ typedef struct cli_progress {
 
 double cli_now(void);
 void cli_progress_init(cli_progress *progress, bool enabled);
-/* For limn_context_options: draws, and asks to cancel after an interrupt. */
+/* For limn_context_options: draws the line; returns non-zero (cancel) after an interrupt. */
 int cli_progress_tell(cli_progress *progress, const limn_progress *news);
 void cli_progress_clear(cli_progress *progress);
 
-/* From here on SIGINT, SIGTERM and SIGHUP set a flag and interrupt system calls. */
+/* From now on SIGINT, SIGTERM and SIGHUP set a flag and interrupt system calls. */
 void cli_catch_interrupts(void);
 bool cli_interrupted(void);
 
@@ -176,23 +176,23 @@ typedef struct cli_session {
     limn_context *context;
     cli_progress progress;
     bool quiet;
-    bool to_stdout; /* the command streams its answers to standard output */
-    bool own;       /* the command draws the progress line and tells of interrupts itself */
-    bool saving;    /* interrupts wait until this is over */
+    bool to_stdout; /* answers are streamed to standard output */
+    bool own;       /* the command draws the progress line and reports interrupts itself */
+    bool saving;    /* interrupts wait until saving is done */
 } cli_session;
 
-/* EXIT_DONE or an exit code after saying why. Close in both cases. */
+/* EXIT_DONE, or an exit code after printing an error. Close in either case. */
 int cli_session_open(cli_session *session, const cli_args *args);
 void cli_session_close(cli_session *session);
-/* The exit code of a status; unless it is LIMN_OK, says the sentence. */
+/* The exit code of a status; prints its error sentence unless it is LIMN_OK. */
 int cli_check(cli_session *session, limn_status status);
-/* EXIT_INTERRUPTED, said on stderr, when an interrupt came; else EXIT_DONE. */
+/* EXIT_INTERRUPTED, reported on stderr, after an interrupt; else EXIT_DONE. */
 int cli_check_interrupt(cli_session *session);
 /* "limn: SENTENCE" on stderr; returns code. */
 int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A whole command on the model that its first argument names: opens session and model, works,
- * closes both. An output that would replace an input is refused first. */
+/* Runs a command on the model that its first argument names: opens session and model, calls work,
+ * closes both. First refuses an output that would replace an input. */
 typedef int cli_model_work(cli_session *session, const cli_args *args, const limn_model *model);
 int cli_with_model(const cli_args *args, cli_model_work *work);
 int cli_open_model(cli_session *session, const char *path, limn_model **out);
@@ -201,16 +201,16 @@ int cli_open_predictor(cli_session *session, const limn_model *model, const cli_
                        size_t neighbors, limn_predictor **out);
 /* EXIT_USAGE when writing to output would replace the input file. */
 int cli_refuse_overwrite(const char *output, const char *input);
-/* Whether path can be written to, before the work that it is for. */
+/* Checks that path can be written to before the work starts. */
 int cli_check_output(cli_session *session, const char *path);
 int cli_open_output(cli_session *session, const char *path, limn_output **out);
 int cli_put(cli_session *session, limn_output *output, const char *text);
-/* Commits after success, discards otherwise; returns the exit code of the whole. */
+/* Commits if code is EXIT_DONE, discards otherwise; returns the final exit code. */
 int cli_close_output(cli_session *session, limn_output *output, int code);
 
 /* ---- learn_ids.c: the file of --forget ---- */
 
-/* Row ids, one a line; below limit, the rows that the model has seen. Free *ids. */
+/* Row ids, one per line, each below limit (the number of rows the model has seen). Free *ids. */
 int cli_read_ids(cli_session *session, const char *path, uint64_t limit, uint64_t **ids,
                  size_t *count);
 
@@ -219,52 +219,56 @@ int cli_read_ids(cli_session *session, const char *path, uint64_t limit, uint64_
 typedef struct cli_tally {
     uint64_t rows, wrong;     /* classify */
     double absolute, squared; /* regress: sums of errors */
-    uint64_t answered;        /* regress: rows that had an answer */
+    uint64_t answered;        /* regress: rows that got an answer */
 } cli_tally;
 
 typedef struct cli_report {
     limn_task task;
     bool wanted;
     cli_tally block, overall;
-    limn_output *output; /* CSV, or NULL: blocks are kept for JSON */
+    limn_output *output; /* CSV, or NULL: blocks are collected for JSON */
     json_t *blocks;
 } cli_report;
 
 int cli_report_open(cli_session *session, const cli_args *args, limn_task task, cli_report *out);
-/* Rows of a lesson that have been learned. */
+/* Counts the first learned rows of a lesson. */
 void cli_report_add(cli_report *report, const limn_lesson *lesson, size_t learned);
-/* Ends a block, unless it is empty; rows: of the data so far. */
+/* Ends a block, unless it is empty; rows: rows of the data read so far. */
 int cli_report_block(cli_session *session, cli_report *report, uint64_t rows);
-/* "3.2 % of 1,000 rows ..."; false when nothing was measured. */
+/* "error 3.20 %"; false when nothing was measured. */
 bool cli_report_words(const cli_report *report, char *text, size_t size);
 void cli_report_json(const cli_report *report, json_t *object);
 int cli_report_close(cli_session *session, cli_report *report, int code);
 
 /* ---- suggest.c ---- */
 
-/* Of candidates (count of them), the one that text is most likely a slip of; NULL: none is near. */
+/* The candidate that text is most likely a misspelling of; NULL: none is close. */
 const char *cli_nearest(const char *text, const char *const *candidates, size_t count);
 
 /* ---- text.c ---- */
 
 enum { CLI_NUMBER_BYTES = 40, CLI_NAME_BYTES = 128 };
 
-/* Each fills text (CLI_NUMBER_BYTES) and returns it. */
+/* Each fills text (CLI_NUMBER_BYTES bytes) and returns it. */
 const char *cli_text_double(double value, char *text); /* reads back as the same double */
 const char *cli_text_bytes(double bytes, char *text);  /* "12.3 kB" */
 const char *cli_text_count(double count, char *text);  /* "850k" */
 const char *cli_text_seconds(double seconds, char *text);
-/* name as a person may see it: control bytes as '?', cut to columns (at most 30) characters. */
+/* name made printable: control bytes as '?', cut to columns (at most 30) characters. */
 const char *cli_text_name(const char *name, size_t columns, char *text);
 size_t cli_text_width(const char *text); /* in characters */
-/* prefix + name as a CSV cell, quoted when needed. NULL when memory is out; free it. */
+/* prefix + name as a CSV cell, quoted if needed. NULL when out of memory; free it. */
 char *cli_csv_cell(const char *prefix, const char *name);
-/* Words of text, wrapped between indent and CLI_COLUMNS; the first line starts at column. */
+/* Prints text wrapped between indent and CLI_COLUMNS; the first line starts at column. */
 void cli_wrap(FILE *file, size_t column, size_t indent, const char *text);
+/* "12 vectors (1.5 kB), mean over training rows". Fills text. */
+const char *cli_text_touched(const limn_model_info *info, char *text, size_t size);
+/* "a" or "an", as the name of a method needs it: "an lda model". */
+const char *cli_article(const char *method);
 /* The names of the capabilities in bits: "classify, search". Fills text. */
 const char *cli_text_capabilities(unsigned bits, char *text, size_t size);
 
-/* The place of text in "a|b|c", from 0; -1 when it is not there. */
+/* The index of text in "a|b|c", from 0; -1 if it is not one of them. */
 int cli_choice(const char *choices, const char *text);
 
 /* ---- json.c ---- */
@@ -273,7 +277,7 @@ json_t *cli_json_real(double value);     /* null unless finite */
 json_t *cli_json_text(const char *text); /* null for NULL; bytes that are not UTF-8 become U+FFFD */
 json_t *cli_json_params(const limn_model *model);
 json_t *cli_json_capabilities(unsigned bits);
-/* Prints one line and releases object; NULL or incomplete means that memory ran out. */
+/* Prints object as one line and releases it; NULL means that memory ran out. */
 int cli_json_print(json_t *object, FILE *file);
 
 #endif

@@ -1,4 +1,4 @@
-/* cmd_convert.c: limn convert IN OUT: data in another format, or an SVM between limn and LIBSVM. */
+/* cmd_convert.c: limn convert IN OUT: converts data, or an SVM between limn and LIBSVM. */
 #include "cli.h"
 
 #include <inttypes.h>
@@ -34,10 +34,11 @@ static int convert_model(cli_session *session, const cli_args *args, limn_kind f
     const char *in = args->positionals[0], *out = args->positionals[1];
     limn_model *model = NULL;
     if (args->to != LIMN_FORMAT_AUTO)
-        return cli_fail(EXIT_USAGE,
-                        "--to: %s is a model; what it becomes is known: LIBSVM text becomes a limn "
-                        "model, a limn model LIBSVM text",
-                        in);
+        return cli_fail(
+            EXIT_USAGE,
+            "--to: %s is a model; leave --to out: LIBSVM text becomes a limn model, and "
+            "a limn model becomes LIBSVM text",
+            in);
     if (from == LIMN_KIND_FOREIGN && is_standard(out) && isatty(STDOUT_FILENO))
         return cli_fail(EXIT_USAGE, "a model is binary and standard output is a terminal; name a "
                                     "file or use a pipe");

@@ -1,5 +1,5 @@
-/* cmd_help.c: limn help [VERB|METHOD|GENERATOR] [--as FORMAT], limn VERB --help, and the overview:
- * all from the tables of verbs, methods and generators. */
+/* cmd_help.c: limn help [VERB|METHOD|GENERATOR] [--as FORMAT], limn VERB --help and the overview,
+ * all generated from the tables of verbs, methods and generators. */
 #include "cli.h"
 #include "methods.h"
 
@@ -17,16 +17,16 @@ const cli_note cli_program_options[] = {
     {"--help", "print the overview"}, {"--version", "print the version"}, {NULL, NULL}};
 
 const cli_note cli_exit_codes[] = {
-    {"0", "done"},           {"1", "failed while running"}, {"2", "wrong usage"}, {"3", "bad data"},
+    {"0", "done"},           {"1", "failed while running"}, {"2", "usage error"}, {"3", "bad data"},
     {"4", "bad model file"}, {"130", "interrupted"},        {NULL, NULL}};
 _Static_assert(EXIT_DONE == 0 && EXIT_FAILED == 1 && EXIT_USAGE == 2 && EXIT_DATA == 3 &&
                    EXIT_MODEL == 4 && EXIT_INTERRUPTED == 130,
                "exit codes");
 
 const cli_note cli_environment[] = {
-    {"LIMN_ISA", "the instruction set to compute with: baseline, avx2, avx512 or neon (default: "
-                 "the best of this machine)"},
-    {"NO_COLOR", "no colours, please; limn prints none in any case"},
+    {"LIMN_ISA", "the instruction set to use: baseline, avx2, avx512 or neon (default: the best "
+                 "that this machine has)"},
+    {"NO_COLOR", "has no effect: limn never prints colours"},
     {NULL, NULL}};
 
 /* ---- text ---- */
@@ -50,7 +50,7 @@ void cli_print_overview(FILE *file) {
         fprintf(file, "  %-9s ", cli_verbs[i].name);
         cli_wrap(file, 12, 12, cli_verbs[i].summary);
     }
-    fputs("\nlimn help VERB explains a verb, limn --version tells the version.\n", file);
+    fputs("\nlimn help VERB explains a verb, limn --version prints the version.\n", file);
     print_exit_codes(file);
 }
 
@@ -119,7 +119,7 @@ static int help_of_verb(const cli_verb *verb, int as) {
     return EXIT_DONE;
 }
 
-/* Methods and generators have no page of their own: the page of the verb that lists them does. */
+/* Methods and generators are described on the page of the verb that lists them. */
 static int no_page(const char *name, const char *verb) {
     return cli_fail(EXIT_USAGE, "%s has no manual page; limn help %s --as man describes it", name,
                     verb);
@@ -148,7 +148,7 @@ int cmd_help(const cli_args *args) {
         return help_of_all(args->help_as);
     const char *name = args->positionals[0];
     if (args->help_as == CLI_AS_BASH || args->help_as == CLI_AS_ZSH)
-        return cli_fail(EXIT_USAGE, "a completion script is of the whole command; leave out %s",
+        return cli_fail(EXIT_USAGE, "a completion script covers the whole program; leave out %s",
                         name);
     const cli_verb *verb = cli_verb_find(name);
     if (verb)

@@ -1,4 +1,4 @@
-/* cmd_info.c: limn info MODEL: everything the file says, in words or as JSON. */
+/* cmd_info.c: limn info MODEL: everything the file holds, as text or JSON. */
 #include "cli.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 enum { VALUE_COLUMN = 18, NAME_COLUMNS = 30 };
 
-/* ---- words ---- */
+/* ---- text ---- */
 
 static void print_line(const char *what, const char *value) {
     printf("  %-*s", VALUE_COLUMN - 2, what);
@@ -37,13 +37,14 @@ static void print_names(const char *what, const limn_model *model, size_t count,
     putchar('\n');
 }
 
-/* As many digits as a 32-bit float has: fills are medians of such. */
+/* Seven digits are enough: fills are medians of 32-bit floats. */
 static const char *text_float(double value, char *text) {
     snprintf(text, CLI_NUMBER_BYTES, "%.7g", value);
     return text;
 }
 
-/* "color: blue, green, red; missing: red", a line for each column that is not plain numbers. */
+/* "color: blue, green, red; missing cells become red": one line for each column that has categories
+ * or a fill. */
 static void print_columns(const limn_model *model, const limn_model_info *info) {
     limn_column_info column;
     limn_column_info_init(&column);
@@ -85,7 +86,7 @@ static void print_params(const limn_model *model, const limn_model_info *info) {
     }
 }
 
-/* Counts whole, measured figures with the digits that mean something. */
+/* Whole numbers in full, others to four digits. */
 static const char *text_stat(double value, char *text) {
     if (value == floor(value))
         return cli_text_double(value, text);
@@ -100,40 +101,41 @@ static void print_stats(const limn_model *model, const limn_model_info *info) {
         const char *stat = limn_model_stat(model, i, &value);
         if (!stat)
             break;
-        /* The blank keeps a long name apart from its value. */
+        /* The blank separates a long name from its value. */
         printf("  %-*s %s\n", VALUE_COLUMN - 3, cli_text_name(stat, NAME_COLUMNS, name),
                text_stat(value, number));
     }
 }
 
-/* Rows that came after training, and where in which data the model stands. */
+/* Rows learned after training, and how far the model has got in its data. */
 static void print_learning(const limn_model *model, const limn_model_info *info) {
     char text[256];
     limn_mark mark;
     if (info->learned) {
-        snprintf(text, sizeof text, "%" PRIu64 " rows since, %" PRIu64 " in all", info->learned,
-                 info->rows);
+        snprintf(text, sizeof text, "%" PRIu64 " row%s since training, %" PRIu64 " in all",
+                 info->learned, info->learned == 1 ? "" : "s", info->rows);
         print_line("learned", text);
     }
     if (!limn_model_mark(model, &mark))
         return;
     if (mark.bytes)
         snprintf(text, sizeof text,
-                 "%" PRIu64 " rows read of the file whose first %" PRIu64
+                 "%" PRIu64 " row%s read from the file whose first %" PRIu64
                  " bytes have the XXH3 hash %016" PRIx64,
-                 mark.rows, mark.bytes, mark.hash);
+                 mark.rows, mark.rows == 1 ? "" : "s", mark.bytes, mark.hash);
     else
-        snprintf(text, sizeof text, "%" PRIu64 " rows read of a stream", mark.rows);
+        snprintf(text, sizeof text, "%" PRIu64 " row%s read from a stream", mark.rows,
+                 mark.rows == 1 ? "" : "s");
     print_line("last data", text);
 }
 
 static int print_words(const limn_model *model, const limn_model_info *info, const char *path) {
-    char text[256], a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES], name[CLI_NAME_BYTES];
-    printf("%s: a %s model, written by limn %s\n", path, info->method,
+    char text[256], number[CLI_NUMBER_BYTES], name[CLI_NAME_BYTES];
+    printf("%s: %s %s model, written by limn %s\n", path, cli_article(info->method), info->method,
            cli_text_name(info->written_by ? info->written_by : "?", NAME_COLUMNS, name));
     print_line("task", limn_task_name(info->task));
-    snprintf(text, sizeof text, "%" PRIu64 " rows, seed %" PRIu64, info->rows - info->learned,
-             info->seed);
+    snprintf(text, sizeof text, "%" PRIu64 " row%s, seed %" PRIu64, info->rows - info->learned,
+             info->rows - info->learned == 1 ? "" : "s", info->seed);
     print_line("trained on", text);
     print_learning(model, info);
     print_names("features", model, info->features, limn_model_feature_name);
@@ -149,10 +151,8 @@ static int print_words(const limn_model *model, const limn_model_info *info, con
     print_line("scaling", limn_scale_name(info->scale));
     print_params(model, info);
     print_line("can", cli_text_capabilities(info->capabilities, text, sizeof text));
-    print_line("size", cli_text_bytes((double)info->bytes, a));
-    snprintf(text, sizeof text, "%s vectors (%s), mean over training rows",
-             cli_text_count(info->touched_vectors, a), cli_text_bytes(info->touched_bytes, b));
-    print_line("a query touches", text);
+    print_line("size", cli_text_bytes((double)info->bytes, number));
+    print_line("a query touches", cli_text_touched(info, text, sizeof text));
     print_stats(model, info);
     return EXIT_DONE;
 }

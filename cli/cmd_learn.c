@@ -1,13 +1,14 @@
-/* cmd_learn.c: limn learn MODEL [DATA]: shows rows to an online model, one after the other.
+/* cmd_learn.c: limn learn MODEL [DATA]: an online model learns rows one by one.
  *
- * In this order: what --forget names leaves the model, the rows of DATA are learned, --compact, the
- * model is written. Pieces of rows end where a report or a checkpoint is due, so what is written
- * does not depend on how the bytes arrive.
+ * The order is: forget the rows of --forget, learn the rows of DATA, --compact, write the model.
+ * Pieces of rows end where a report or a checkpoint is due, so what is written does not depend on
+ * how the bytes arrive.
  *
- * Every model that is written carries a mark: the rows of DATA that it has read. A command that is
- * killed leaves the last checkpoint, and --resume goes on from its mark: the same model results,
- * for a checkpoint holds everything that learning depends on. A first checkpoint is written before
- * the first row, so that the file says from the start which DATA it belongs to. */
+ * Every model that is written carries a mark: how many rows of DATA it has read. A command that is
+ * killed leaves the last checkpoint, and --resume continues from its mark. The result is the same
+ * model, because a checkpoint holds everything that learning depends on. The first checkpoint is
+ * written before the first row, so that the file records from the start which DATA it belongs to.
+ */
 #include "cli.h"
 
 #include <inttypes.h>
@@ -18,8 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of floats no more than a reader hands out at once; of rows so few that an interrupt is heard and
- * the progress line drawn while a slow model learns them. */
+/* Limits of one piece: no more floats than a reader returns at once, and few enough rows that
+ * interrupts and the progress line are handled in time when a model learns slowly. */
 enum { PIECE_FLOATS = 1 << 18, PIECE_ROWS = 1024 };
 
 typedef struct learning {
@@ -30,11 +31,11 @@ typedef struct learning {
     limn_model *model;
     limn_model_info before;
     limn_reader *reader;
-    limn_mark mark; /* its rows: read so far, skipped ones included */
+    limn_mark mark; /* its rows: those read so far, including skipped ones */
     uint64_t skipped, learned, ids, forgotten;
-    size_t piece;     /* rows at a time */
-    bool may_wait;    /* nothing more had arrived when the last piece was read */
-    int32_t *classes; /* of one piece, before it was learned */
+    size_t piece;     /* rows learned in one call */
+    bool may_wait;    /* no more rows had arrived when the last piece was read */
+    int32_t *classes; /* answers for one piece, before it is learned */
     double *values;
     cli_report report;
     bool checkpoints, begun; /* begun: an interrupt may write a checkpoint */
@@ -54,10 +55,10 @@ static bool wants_checkpoints(const cli_args *args) {
     return args->checkpoint_every.rows || args->checkpoint_every.seconds;
 }
 
-/* ---- what can be wrong before anything is done ---- */
+/* ---- checks before any work ---- */
 
 static int check_data_options(const cli_args *args, const char *data) {
-    static const char needs[] = "%s is about the rows of DATA; name it: limn learn %s DATA";
+    static const char needs[] = "%s needs DATA to learn from: limn learn %s DATA";
     const char *model = args->positionals[0];
     if (!data && !args->forget && !args->compact)
         return cli_fail(EXIT_USAGE,
@@ -71,9 +72,9 @@ static int check_data_options(const cli_args *args, const char *data) {
     if (!data && args->report_every)
         return cli_fail(EXIT_USAGE, needs, "--report-every", model);
     if (data && args->resume && is(data, "-"))
-        return cli_fail(EXIT_USAGE, "--resume cannot skip rows of standard input, which does not "
-                                    "say whether they are the same; name a file, or leave "
-                                    "--resume out and send only new rows");
+        return cli_fail(EXIT_USAGE, "--resume cannot skip rows of standard input, because it "
+                                    "cannot check that they are the same rows; name a file, or "
+                                    "leave --resume out and send only new rows");
     if (data && args->forget && is(data, "-") && is(args->forget, "-"))
         return cli_fail(EXIT_USAGE,
                         "--forget - and DATA - both read standard input; name a file for one");
@@ -84,7 +85,8 @@ static int check_output_options(const cli_args *args, const char *data) {
     struct stat info;
     const char *model = args->positionals[0], *output = args->output;
     if (!output && stat(model, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
-        return cli_fail(EXIT_USAGE, "%s is not a file that can be replaced; name one with -o",
+        return cli_fail(EXIT_USAGE,
+                        "%s is not a regular file and cannot be replaced; name a file with -o",
                         model);
     if (!output)
         return EXIT_DONE;
@@ -92,10 +94,10 @@ static int check_output_options(const cli_args *args, const char *data) {
         return cli_fail(EXIT_USAGE, "-o -: a model is binary and standard output is a terminal; "
                                     "name a file or use a pipe");
     if (is(output, "-") && wants_checkpoints(args))
-        return cli_fail(EXIT_USAGE, "--checkpoint-every needs a file to write; -o - is none");
+        return cli_fail(EXIT_USAGE, "--checkpoint-every needs a file to write, not -o -");
     if (is(output, "-") && args->report_every && !args->json)
-        return cli_fail(EXIT_USAGE, "--report-every prints to standard output, where -o - puts the "
-                                    "model; name a file for it");
+        return cli_fail(EXIT_USAGE, "--report-every and -o - both write to standard output; name a "
+                                    "file for the model");
     int code = data ? cli_refuse_overwrite(output, data) : EXIT_DONE;
     return code || !args->forget ? code : cli_refuse_overwrite(output, args->forget);
 }
@@ -104,28 +106,30 @@ static int check_model(const learning *l) {
     const cli_args *args = l->args;
     const limn_model_info *info = &l->before;
     if (l->data && !(info->capabilities & LIMN_CAN_LEARN))
-        return cli_fail(EXIT_USAGE,
-                        "%s: a %s model cannot learn row by row; train it anew on all rows, or see "
-                        "limn methods for the methods that learn",
-                        args->positionals[0], info->method);
+        return cli_fail(
+            EXIT_USAGE,
+            "%s: %s %s model cannot learn row by row; train a new model on all rows, or "
+            "use a method that can learn (limn methods lists them)",
+            args->positionals[0], cli_article(info->method), info->method);
     if ((args->forget || args->compact) && !(info->capabilities & LIMN_CAN_FORGET))
-        return cli_fail(EXIT_USAGE,
-                        "%s: a %s model cannot forget rows; train it anew without them, or see "
-                        "limn methods for the methods that forget",
-                        args->positionals[0], info->method);
+        return cli_fail(
+            EXIT_USAGE,
+            "%s: %s %s model cannot forget rows; train a new model without them, or use "
+            "a method that can forget (limn methods lists them)",
+            args->positionals[0], cli_article(info->method), info->method);
     bool labels = info->task == LIMN_CLASSIFY || info->task == LIMN_REGRESS;
     if (l->data && args->no_label && labels)
-        return cli_fail(EXIT_USAGE, "--no-label: %s needs a label to learn a row",
+        return cli_fail(EXIT_USAGE, "--no-label: %s needs labels to learn; leave --no-label out",
                         args->positionals[0]);
     if (args->report_every && !labels)
-        return cli_fail(EXIT_USAGE, "--report-every: %s gives no labels that could be wrong",
+        return cli_fail(EXIT_USAGE, "--report-every: %s predicts no labels to check; leave it out",
                         args->positionals[0]);
     return EXIT_DONE;
 }
 
 /* ---- marks ---- */
 
-/* A command that wrote to MODEL2 and was stopped left its state there. */
+/* If an earlier command that wrote to MODEL2 was stopped, its state is there. */
 static int open_start(learning *l) {
     const cli_args *args = l->args;
     struct stat info;
@@ -140,7 +144,7 @@ static int open_start(learning *l) {
     return cli_open_model(l->session, args->positionals[0], &l->model);
 }
 
-/* Whether the model's mark is one of this DATA, which may have grown since. */
+/* Whether the model's mark belongs to this DATA, which may have grown since. */
 static int same_data(learning *l, const limn_mark *mark, bool *same) {
     limn_mark now;
     int code =
@@ -152,32 +156,30 @@ static int same_data(learning *l, const limn_mark *mark, bool *same) {
 static int refuse_resume(const learning *l, const limn_mark *mark) {
     if (!mark->bytes)
         return cli_fail(EXIT_DATA,
-                        "%s: --resume: the model has last learned from a stream, not from this "
-                        "file; leave --resume out to learn all of it",
+                        "%s: --resume: the model last learned from a stream, not from this file; "
+                        "leave --resume out to learn all of it",
                         l->data);
     return cli_fail(EXIT_DATA,
-                    "%s: --resume: this is not the file that the model has learned %" PRIu64
-                    " row%s of (its first %" PRIu64 " bytes differ); name that file, or leave "
+                    "%s: --resume: this is not the file from which the model learned %" PRIu64
+                    " row%s (the first %" PRIu64 " bytes differ); name that file, or leave "
                     "--resume out to learn all of this one",
                     l->data, mark->rows, mark->rows == 1 ? "" : "s", mark->bytes);
 }
 
-/* Finds out what DATA is and where to start in it. */
+/* Sets the mark of DATA and finds the row to start at. */
 static int find_start(learning *l) {
     limn_mark mark;
     bool same = false;
     int code = cli_check(l->session,
                          limn_mark_file(l->session->context, l->data, LIMN_MARK_BYTES, &l->mark));
     if (!code && l->args->resume && !l->mark.bytes)
-        return cli_fail(EXIT_USAGE,
-                        "%s: --resume needs a file that can be read again, and that is not empty",
-                        l->data);
+        return cli_fail(EXIT_USAGE, "%s: --resume needs a regular file that is not empty", l->data);
     if (code)
         return code;
     if (!limn_model_mark(l->model, &mark)) {
-        /* What was killed before its first checkpoint is resumed at the first row. */
+        /* A command that was killed before its first checkpoint resumes at the first row. */
         if (l->args->resume && !l->session->quiet)
-            fprintf(stderr, "limn: the model has not learned from a file yet; --resume begins with "
+            fprintf(stderr, "limn: the model has not learned from a file yet; --resume starts at "
                             "the first row\n");
         return EXIT_DONE;
     }
@@ -189,15 +191,15 @@ static int find_start(learning *l) {
         l->skipped = mark.rows;
     else if (same && mark.rows && !l->session->quiet)
         fprintf(stderr,
-                "limn: warning: the model has learned %" PRIu64 " row%s of %s before; they are "
-                "learned again (--resume skips them)\n",
+                "limn: warning: the model has already learned %" PRIu64 " row%s of %s and learns "
+                "them again (--resume skips them)\n",
                 mark.rows, mark.rows == 1 ? "" : "s", l->data);
     return EXIT_DONE;
 }
 
 /* ---- writing the model ---- */
 
-/* An interrupt waits meanwhile. */
+/* Interrupts wait until it is done. */
 static limn_status save(learning *l) {
     if (l->data)
         limn_model_set_mark(l->model, &l->mark);
@@ -226,7 +228,7 @@ static void draw(learning *l, const char *stage) {
     (void)cli_progress_tell(&l->session->progress, &news);
 }
 
-/* An interrupt is told at the end, when it is known what was saved. */
+/* An interrupt is reported at the end, when it is known what was saved. */
 static int check(learning *l, limn_status status) {
     if (cli_interrupted())
         return EXIT_INTERRUPTED;
@@ -272,21 +274,22 @@ static int skip(learning *l) {
             return code;
         if (!rows.n)
             return cli_fail(EXIT_DATA,
-                            "%s: --resume: the model has read %" PRIu64 " rows of it, but it has "
-                            "only %" PRIu64 "; leave --resume out to learn all of it",
-                            l->data, l->skipped, l->mark.rows);
+                            "%s: --resume: the model has read %" PRIu64
+                            " row%s of this file, but it "
+                            "has only %" PRIu64 "; leave --resume out to learn all of it",
+                            l->data, l->skipped, l->skipped == 1 ? "" : "s", l->mark.rows);
         l->mark.rows += rows.n;
         draw(l, "skipping");
     }
     return EXIT_DONE;
 }
 
-/* Classes that are new in these rows, in the order in which the reader has numbered them. */
+/* Adds the classes that are new in these rows, in the order in which the reader numbered them. */
 static int add_classes(learning *l, const limn_rows *rows) {
     int32_t most = -1;
     for (size_t i = 0; rows->classes && i < rows->n; i++)
         most = rows->classes[i] > most ? rows->classes[i] : most;
-    /* Their numbers are equal in model and reader, so only those behind the model's are added. */
+    /* Model and reader number classes alike, so only those after the model's are added. */
     for (size_t i = l->before.classes; most >= 0 && i <= (size_t)most; i++) {
         int32_t index;
         if (limn_model_class_name(l->model, i))
@@ -321,7 +324,7 @@ static int learn_rows(learning *l, const limn_rows *rows) {
     return check(l, status);
 }
 
-/* Rows that may be read now: up to the next report or checkpoint. */
+/* How many rows to read now: up to the next report or checkpoint. */
 static size_t rows_due(const learning *l) {
     uint64_t most = l->piece, at = l->mark.rows;
     uint64_t every[] = {l->args->report_every, l->args->checkpoint_every.rows};
@@ -339,7 +342,7 @@ static bool checkpoint_due(const learning *l) {
            (every->seconds && cli_now() - l->saved_at >= (double)every->seconds);
 }
 
-/* Rows that have come must not wait for their checkpoint until more of them come. */
+/* A checkpoint of rows already learned must not wait until more rows arrive. */
 static int wait_for_rows(learning *l) {
     const cli_every *every = &l->args->checkpoint_every;
     while (every->seconds && is(l->data, "-") && l->may_wait && l->mark.rows != l->saved_rows) {
@@ -384,7 +387,7 @@ static int learn_data(learning *l) {
     int code = skip(l);
     l->saved_rows = l->mark.rows;
     l->saved_at = cli_now();
-    /* A resumed model says already where it stands. */
+    /* A resumed model already has its mark. */
     if (!code && l->checkpoints && l->mark.bytes && !l->skipped)
         code = checkpoint(l);
     l->begun = !code;
@@ -404,7 +407,7 @@ static void print_learned(const learning *l, const limn_model_info *info, FILE *
     fprintf(file, "%s: learned %" PRIu64 " row%s of %s", info->method, l->learned,
             l->learned == 1 ? "" : "s", shown(l->data));
     if (l->skipped)
-        fprintf(file, " behind %" PRIu64 " read before", l->skipped);
+        fprintf(file, " after skipping %" PRIu64 " already read", l->skipped);
     fprintf(file, ", %" PRIu64 " in all", info->rows);
     if (info->classes != before)
         fprintf(file, "; %zu new class%s", info->classes - before,
@@ -417,18 +420,17 @@ static void print_learned(const learning *l, const limn_model_info *info, FILE *
 }
 
 static void print_words(const learning *l, const limn_model_info *info, FILE *file) {
-    char a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES], c[CLI_NUMBER_BYTES], text[256];
+    char bytes[CLI_NUMBER_BYTES], text[256];
     if (l->args->forget)
         fprintf(file, "forgot %" PRIu64 " of %" PRIu64 " row%s%s\n", l->forgotten, l->ids,
                 l->ids == 1 ? "" : "s",
-                l->forgotten < l->ids ? "; the model does not keep the others" : "");
+                l->forgotten < l->ids ? "; the others are not in the model" : "");
     if (l->data)
         print_learned(l, info, file);
     if (cli_report_words(&l->report, text, sizeof text))
         fprintf(file, "%s, each row tested before it was learned\n", text);
-    fprintf(file, "%s: %s; a query touches %s vectors (%s), mean over training rows\n",
-            is(l->output, "-") ? "model" : l->output, cli_text_bytes((double)info->bytes, a),
-            cli_text_count(info->touched_vectors, b), cli_text_bytes(info->touched_bytes, c));
+    fprintf(file, "%s: %s; a query touches %s\n", is(l->output, "-") ? "model" : l->output,
+            cli_text_bytes((double)info->bytes, bytes), cli_text_touched(info, text, sizeof text));
 }
 
 static int print_json(const learning *l, const limn_model_info *info, FILE *file) {
@@ -460,7 +462,7 @@ static int print_summary(const learning *l) {
     return EXIT_DONE;
 }
 
-/* What came before the interrupt is kept if checkpoints were asked for. */
+/* With checkpoints, what was learned before the interrupt is saved. */
 static int end_interrupted(learning *l) {
     const char *file = l->output;
     cli_progress_clear(&l->session->progress);
@@ -472,12 +474,12 @@ static int end_interrupted(learning *l) {
     return cli_fail(EXIT_INTERRUPTED,
                     "interrupted; %s has learned the first %" PRIu64 " row%s of %s%s", file,
                     l->mark.rows, l->mark.rows == 1 ? "" : "s", shown(l->data),
-                    l->mark.bytes ? "; --resume goes on from there" : "");
+                    l->mark.bytes ? "; --resume continues from there" : "");
 }
 
 static int finish(learning *l) {
     int code = EXIT_DONE;
-    /* Whoever stops the rebuilding finds the rows learned and nothing half rebuilt. */
+    /* If compacting is interrupted, the file has all rows and nothing half rebuilt. */
     if (l->args->compact && l->checkpoints && l->mark.rows != l->saved_rows)
         code = checkpoint(l);
     if (!code && l->args->compact)

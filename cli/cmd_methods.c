@@ -1,11 +1,11 @@
-/* cmd_methods.c: limn methods [METHOD]: the methods with their capabilities, or one with its
- * parameter table. */
+/* cmd_methods.c: limn methods [METHOD]: lists the methods with their capabilities, or the
+ * parameters of one. */
 #include "cli.h"
 #include "methods.h"
 
 #include <string.h>
 
-/* ---- words ---- */
+/* ---- text ---- */
 
 static void print_list(void) {
     char can[256];
@@ -17,7 +17,7 @@ static void print_list(void) {
         cli_wrap(stdout, 17, 17,
                  cli_text_capabilities(limn_method_capabilities(method->name), can, sizeof can));
     }
-    printf("\nlimn methods METHOD lists the parameters of one.\n");
+    printf("\nlimn methods METHOD lists the parameters of a method.\n");
 }
 
 static void print_param(const limn_param *param) {

@@ -12,7 +12,7 @@ typedef struct answers {
     limn_output *output;
     bool with_proba, with_scores, vote;
     size_t width;     /* numbers after the label */
-    char **names;     /* of the classes, each as it is printed */
+    char **names;     /* of the classes, as printed */
     char *line;       /* one row of output */
     int32_t *classes; /* of one chunk */
     double *values;   /* of one chunk: regression values, probabilities or scores */
@@ -25,13 +25,14 @@ static int check_usage(const cli_args *args, const limn_model *model, const limn
                         "limn search %s %s -k K",
                         args->positionals[0], args->positionals[0], args->positionals[1]);
     if (args->proba && args->scores)
-        return cli_fail(EXIT_USAGE, "--proba and --scores exclude each other; give one of them");
+        return cli_fail(EXIT_USAGE,
+                        "--proba and --scores cannot be used together; give one of them");
     if (args->scores && info->scores == 0)
         return cli_fail(EXIT_USAGE, "--scores: %s has no decision values; leave it out",
                         info->capabilities & LIMN_CAN_SCORES ? args->positionals[0] : info->method);
     size_t first, second;
     if (args->vote && !limn_model_score_pair(model, 0, &first, &second))
-        return cli_fail(EXIT_USAGE, "--vote: %s has no pairs of classes that vote; leave it out",
+        return cli_fail(EXIT_USAGE, "--vote: %s has no pairwise votes; leave it out",
                         args->positionals[0]);
     if (!args->proba)
         return EXIT_DONE;
@@ -50,7 +51,7 @@ static int check_usage(const cli_args *args, const limn_model *model, const limn
     return EXIT_DONE;
 }
 
-/* A cell of CSV, or a line: there a break inside the name becomes a blank. */
+/* A CSV cell, or a plain line, where line breaks inside the name become blanks. */
 static char *printed_name(const char *name, bool csv) {
     char *text = csv ? cli_csv_cell("", name) : strdup(name);
     for (char *p = text; !csv && text && *p; p++)
@@ -91,7 +92,7 @@ static void release(answers *a) {
 }
 
 /* "p_a" or the distance "d_a" of class a, or "f_a_b" of the decision between a and b; NULL when
- * memory is out. */
+ * out of memory. */
 static char *column_name(const answers *a, const limn_model *model, size_t i) {
     size_t first, second;
     if (a->with_proba)
@@ -124,8 +125,8 @@ static int put_header(cli_session *session, answers *a, const limn_model *model)
     return code ? code : cli_put(session, a->output, "\n");
 }
 
-/* The label is the most probable class of those printed: a method that stops early when only the
- * class is wanted may find another one. What is unknown stays unknown. */
+/* Sets each label to the most probable class as printed: a method that stops early when only the
+ * class is wanted may give another one. Rejected rows stay unknown. */
 static void most_probable(answers *a, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const double *p = a->values + i * a->width;
@@ -157,7 +158,7 @@ static limn_status compute(answers *a, const limn_rows *rows) {
     return status;
 }
 
-/* Row i as a line, written with one call. */
+/* Writes row i as one line, in one call. */
 static int put_row(cli_session *session, answers *a, size_t i) {
     const double *values = a->values + i * (a->width ? a->width : 1);
     char *end = a->line;
@@ -166,8 +167,8 @@ static int put_row(cli_session *session, answers *a, size_t i) {
     else
         strcpy(a->line, a->classes[i] < 0 ? LIMN_UNKNOWN : a->names[a->classes[i]]);
     end += strlen(end);
-    /* All digits: fewer could make two classes tie in print, and the label would not be the
-     * argmax of what is read back. */
+    /* All digits: with fewer, two classes could tie in print, and the label would not be the
+     * argmax of the printed values. */
     for (size_t c = 0; c < a->width; c++) {
         *end++ = ',';
         cli_text_double(values[c], end);
@@ -184,7 +185,8 @@ static int put_rows(cli_session *session, answers *a, size_t n) {
     return code ? code : cli_check(session, limn_output_flush(a->output));
 }
 
-/* Fewer where a query is dear, so that an interrupt is heard within a second or so. */
+/* Fewer rows where queries are expensive, so that an interrupt takes effect within about a second.
+ */
 static size_t chunk_rows(const limn_model_info *info) {
     double fit = 2e9 / (1 + info->touched_bytes);
     return fit >= CLI_CHUNK_ROWS ? CLI_CHUNK_ROWS : fit <= 256 ? 256 : (size_t)fit;

@@ -1,4 +1,5 @@
-/* cmd_search.c: limn search MODEL DATA -k K: the nearest training rows of each row, as CSV. */
+/* cmd_search.c: limn search MODEL DATA -k K: prints the nearest training rows of each row as CSV.
+ */
 #include "cli.h"
 
 #include <inttypes.h>
@@ -17,8 +18,8 @@ static int check_usage(const cli_args *args, const limn_model_info *info) {
     if (info->capabilities & LIMN_CAN_SEARCH)
         return EXIT_DONE;
     return cli_fail(EXIT_USAGE,
-                    "%s holds a %s model, which cannot search; limn methods says which can",
-                    args->positionals[0], info->method);
+                    "%s: %s %s model cannot search; limn methods lists the methods that can",
+                    args->positionals[0], cli_article(info->method), info->method);
 }
 
 static int allocate(search *s) {
@@ -55,7 +56,7 @@ static int answer_all(cli_session *session, search *s, limn_reader *reader) {
     }
 }
 
-/* No more neighbours than training rows, and a chunk whose answers stay small. */
+/* At most as many neighbours as training rows, and chunks whose answers fit in little memory. */
 static void set_sizes(search *s, const cli_args *args, const limn_model_info *info) {
     const size_t most_answers = (size_t)1 << 20;
     s->k = args->neighbors < info->rows ? (size_t)args->neighbors : (size_t)info->rows;

@@ -1,12 +1,12 @@
-/* cmd_synth.c: limn synth [NAME -n N -o DATA]: makes a synthetic data set; without -n and -o, lists
- * the generators or the parameters of one. */
+/* cmd_synth.c: limn synth [NAME -n N -o DATA]: generates a synthetic data set; without -n and -o,
+ * lists the generators or the parameters of one. */
 #include "cli.h"
 #include "methods.h"
 
 #include <string.h>
 #include <unistd.h>
 
-/* ---- words ---- */
+/* ---- text ---- */
 
 static int print_list(void) {
     for (size_t i = 0; i < limn_synth_count(); i++) {
@@ -14,7 +14,7 @@ static int print_list(void) {
         printf("%-12s", generator->name);
         cli_wrap(stdout, 12, 12, generator->summary);
     }
-    printf("\nlimn synth NAME lists the parameters of one.\n");
+    printf("\nlimn synth NAME lists the parameters of a generator.\n");
     return EXIT_DONE;
 }
 
@@ -42,7 +42,7 @@ static int print_generator(const limn_synth_info *generator) {
 
 /* ---- usage ---- */
 
-/* NULL after saying that there is no such generator. */
+/* NULL after printing an error if there is no such generator. */
 static const limn_synth_info *find_generator(const char *name) {
     enum { MOST = 64 };
     const char *names[MOST];
@@ -60,7 +60,7 @@ static const limn_synth_info *find_generator(const char *name) {
     return NULL;
 }
 
-/* Anything but a bare limn synth [NAME] asks for rows. */
+/* Anything more than limn synth [NAME] asks for rows. */
 static bool rows_are_asked_for(const cli_args *args) {
     return args->rows || args->output || args->param_count || args->to || args->to_labels ||
            args->to_delimiter;

@@ -1,7 +1,7 @@
 /* cmd_train.c: limn train DATA -m METHOD -o MODEL.
  *
- * Everything that can be wrong without reading the data (method, parameter names, a folder that
- * cannot be written to) is found first. */
+ * Errors that show without reading the data (method, parameter names, a folder that cannot be
+ * written to) are reported first. */
 #include "cli.h"
 #include "methods.h"
 
@@ -13,11 +13,11 @@ typedef struct timing {
     double reading, training;
 } timing;
 
-/* What -p says of the method, and with "teacher." before it of its teacher. */
+/* The values of -p: for the method, and with the prefix "teacher." for its teacher. */
 typedef struct parameters {
-    cli_args own; /* a copy whose params are those of the method */
+    cli_args own; /* a copy of the arguments with the params of the method only */
     const char **list;
-    size_t teacher_count; /* after them in list, without "teacher." */
+    size_t teacher_count; /* at the end of list, without the prefix */
 } parameters;
 
 static bool is_teachers(const char *param) {
@@ -58,9 +58,11 @@ static int check_usage(const cli_args *args) {
     if (!method)
         return EXIT_USAGE;
     if (args->no_label && (task == LIMN_CLASSIFY || task == LIMN_REGRESS))
-        return cli_fail(EXIT_USAGE,
-                        "--no-label: a label is needed to %s; the other tasks do without",
-                        limn_task_name(task));
+        return cli_fail(
+            EXIT_USAGE,
+            "--no-label: --task %s needs labels; leave --no-label out or choose another "
+            "task",
+            limn_task_name(task));
     if (strcmp(args->output, "-") == 0 && isatty(STDOUT_FILENO))
         return cli_fail(EXIT_USAGE, "-o -: a model is binary and standard output is a terminal; "
                                     "name a file or use a pipe");
@@ -73,16 +75,17 @@ static int check_parameters(const parameters *p) {
     int code = cli_check_keys(cli_method_find(p->own.method), &p->own);
     if (!code && p->teacher_count && !teacher)
         code = cli_fail(EXIT_USAGE,
-                        "-p teacher.%s: there is no teacher; name its method: --teacher METHOD",
+                        "-p teacher.%s: there is no teacher; name its method with --teacher METHOD",
                         p->list[p->own.param_count]);
     if (!code && p->teacher_count && !limn_method_find(teacher))
         code = cli_fail(EXIT_USAGE,
-                        "-p teacher.%s: %s is no method but a file: that model is trained already",
+                        "-p teacher.%s: %s is not a method but a model file, which is already "
+                        "trained; leave the parameter out",
                         p->list[p->own.param_count], teacher);
     return code;
 }
 
-/* match: the model that teaches, whose columns and classes the new one takes over; or NULL. */
+/* match: the teacher, whose columns and classes the new model takes over; or NULL. */
 static int read_data(cli_session *session, const cli_args *args, const limn_model *match,
                      limn_data **out) {
     limn_read_options options;
@@ -115,7 +118,7 @@ static limn_train_options train_options(const parameters *p, const limn_model *t
     return options;
 }
 
-/* Columns, classes and task are those of the model that teaches. */
+/* Columns, classes and task come from the teacher. */
 static int check_teacher(const cli_args *args, const limn_model *teacher) {
     limn_model_info info;
     const char *given = args->weights       ? "--weights"
@@ -123,12 +126,12 @@ static int check_teacher(const cli_args *args, const limn_model *teacher) {
                         : args->missing     ? "--missing"
                                             : NULL;
     if (given)
-        return cli_fail(EXIT_USAGE, "%s: columns are read as %s has them; leave it out", given,
-                        args->teacher);
+        return cli_fail(EXIT_USAGE, "%s: the teacher %s decides how columns are read; leave it out",
+                        given, args->teacher);
     limn_model_info_init(&info);
     limn_model_describe(teacher, &info);
     if ((int)info.task != args->task)
-        return cli_fail(EXIT_USAGE, "%s was trained to %s; add --task %s", args->teacher,
+        return cli_fail(EXIT_USAGE, "the task of teacher %s is %s; add --task %s", args->teacher,
                         limn_task_name(info.task), limn_task_name(info.task));
     return EXIT_DONE;
 }
@@ -159,7 +162,7 @@ static void print_words(const cli_args *args, const limn_model *model, const tim
                         FILE *file) {
     limn_model_info info;
     limn_model_info_init(&info);
-    char a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES], c[CLI_NUMBER_BYTES];
+    char a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES], touched[128];
     limn_model_describe(model, &info);
     fprintf(file, "%s: trained on %llu row%s, %zu feature%s", info.method,
             (unsigned long long)info.rows, info.rows == 1 ? "" : "s", info.features,
@@ -172,10 +175,10 @@ static void print_words(const cli_args *args, const limn_model *model, const tim
         fprintf(file, ", %zu class%s", info.classes, info.classes == 1 ? "" : "es");
     fprintf(file, "\nreading took %s, training %s\n", cli_text_seconds(time->reading, a),
             cli_text_seconds(time->training, b));
-    fprintf(file, "%s: %s; a query touches %s vectors (%s), mean over training rows\n",
+    fprintf(file, "%s: %s; a query touches %s\n",
             strcmp(args->output, "-") == 0 ? "model" : args->output,
-            cli_text_bytes((double)info.bytes, a), cli_text_count(info.touched_vectors, b),
-            cli_text_bytes(info.touched_bytes, c));
+            cli_text_bytes((double)info.bytes, a),
+            cli_text_touched(&info, touched, sizeof touched));
 }
 
 static int print_summary(const cli_args *args, const limn_model *model, const timing *time) {
@@ -197,7 +200,7 @@ static int train(cli_session *session, const parameters *p) {
         goto done;
     limn_train_options options = train_options(p, teacher);
     code = cli_check(session, limn_train_check(session->context, &options, (limn_task)args->task));
-    /* A long training must not end at a folder that does not exist. */
+    /* A long training must not fail at its end because the folder does not exist. */
     if (code || (code = cli_check_output(session, args->output)))
         goto done;
     double start = cli_now();

@@ -1,14 +1,14 @@
 /* completion.c: completion scripts for bash and zsh, from the tables of verbs, methods and
- * generators. The scripts hold everything that they need: completing never runs limn.
+ * generators. The scripts are self-contained: completing never runs limn.
  *
- * What completes the value of an option follows from its table entry (kind_of): the words of a
- * choice, the names of methods where help calls the value METHOD, KEY=VALUE of a parameter, nothing
- * for numbers and columns, else file names.
+ * How the value of an option is completed follows from its table entry (kind_of): the words of a
+ * choice, method names where help calls the value METHOD, KEY=VALUE for a parameter, nothing for
+ * numbers and columns, otherwise file names.
  *
- * bash: three functions of case lists, which set variables of their caller, and one of fixed text,
- * which reads the line. bash splits words at "=", so the line is put together again first and what
- * stands before the last "=" is cut off the answers. It works with bash 3.2 and needs no package.
- * zsh: one function a verb, which hands the option table to _arguments. */
+ * bash: three functions made of case lists, which set variables of their caller, and fixed
+ * functions that read the line. bash splits words at "=", so the line is joined again first, and
+ * the text up to the last "=" is removed from the answers. It works with bash 3.2 and needs no
+ * package. zsh: one function per verb, which passes the option table to _arguments. */
 #include "cli.h"
 
 #include <string.h>
@@ -47,7 +47,7 @@ static kind kind_of(const cli_option *option) {
     return KIND_NOTHING;
 }
 
-/* Of the positional arguments. */
+/* The kind of the positional arguments. */
 static kind kind_of_place(const cli_verb *verb) {
     return verb->run == cmd_methods ? KIND_METHODS
            : verb->run == cmd_synth ? KIND_GENERATORS
@@ -87,7 +87,7 @@ static void put_choices(FILE *file, const char *choices) {
         fputc(*choices == '|' ? ' ' : *choices, file);
 }
 
-/* The words that a parameter may be set to; of a number "auto" and what else it may be. */
+/* Whether the table lists words for the value; numbers may have some too, besides "auto". */
 static bool has_choices(const limn_param *param) {
     return param->type != LIMN_PARAM_TEXT && param->choices;
 }
@@ -103,7 +103,7 @@ static void put_param_words(FILE *file, const limn_param *param) {
         fputs(has_choices(param) ? " auto" : "auto", file);
 }
 
-/* Inside single quotes; each of the characters in special behind a backslash. */
+/* Text for inside single quotes, with a backslash before each character of special. */
 static void put_quoted(FILE *file, const char *text, const char *special) {
     for (; *text; text++) {
         if (*text == '\'') {
@@ -135,7 +135,7 @@ static void bash_verbs(FILE *file) {
                                          [KIND_METHODS] = "methods",
                                          [KIND_GENERATORS] = "generators",
                                          [KIND_VERBS] = "verbs"};
-    fputs("# VERB: its options, those that take a value, what its other arguments are\n"
+    fputs("# VERB: sets its options, those that take a value, and the kind of its other arguments\n"
           "_limn_verb()\n{\n    case $1 in\n",
           file);
     for (size_t i = 0; i < cli_verb_count; i++) {
@@ -172,7 +172,7 @@ static void bash_value(FILE *file, const cli_verb *verb, const cli_option *optio
 }
 
 static void bash_values(FILE *file) {
-    fputs("# VERB OPTION: what the value of the option is\n"
+    fputs("# VERB OPTION: sets the kind of the option's value\n"
           "_limn_value()\n{\n    kind=files\n    case $1:$2 in\n",
           file);
     for (size_t i = 0; i < cli_verb_count; i++)
@@ -213,7 +213,7 @@ static void bash_names(FILE *file) {
 }
 
 static void bash_words(FILE *file) {
-    fputs("# LIST, or SORT:NAME:KEY: the words to choose from; with an empty KEY, the keys\n"
+    fputs("# LIST, or SORT:NAME:KEY: sets the words to choose from; with an empty KEY, the keys\n"
           "_limn_words()\n{\n    words=\n    case $1 in\n",
           file);
     bash_names(file);
@@ -221,7 +221,7 @@ static void bash_words(FILE *file) {
     fputs("    esac\n}\n\n", file);
 }
 
-/* Puts the line together again: line, and at, the place of the current word. */
+/* Joins the words that bash split: sets line, and at, the index of the current word. */
 static const char bash_line[] =
     "_limn_line()\n"
     "{\n"
@@ -239,7 +239,7 @@ static const char bash_line[] =
     "    done\n"
     "}\n\n";
 
-/* Walks over the line: method or generator, and how the current word is to be taken. */
+/* Scans the line for the method or generator and for the role of the current word. */
 static const char bash_scan[] =
     "_limn_scan()\n"
     "{\n"
@@ -328,7 +328,8 @@ static const char bash_main[] =
     "complete -o default -F _limn limn\n";
 
 void cli_print_bash(FILE *file) {
-    fprintf(file, "# bash completion of limn %s, made by: limn help --as bash\n\n", limn_version());
+    fprintf(file, "# bash completion for limn %s, generated by: limn help --as bash\n\n",
+            limn_version());
     bash_verbs(file);
     bash_values(file);
     bash_words(file);
@@ -383,7 +384,7 @@ static void zsh_keys(FILE *file, const char *sort, const char *name, const limn_
     }
 }
 
-/* The patterns by which the words of a line are known to name a method. */
+/* The patterns that recognise a method name on the line. */
 static void zsh_method_option(FILE *file, const cli_verb *verb, const cli_option *option) {
     (void)verb;
     if (kind_of(option) != KIND_METHODS || !option->argument)
@@ -512,7 +513,8 @@ static void zsh_verb(FILE *file, const cli_verb *verb) {
 }
 
 void cli_print_zsh(FILE *file) {
-    fprintf(file, "#compdef limn\n# zsh completion of limn %s, made by: limn help --as zsh\n\n",
+    fprintf(file,
+            "#compdef limn\n# zsh completion for limn %s, generated by: limn help --as zsh\n\n",
             limn_version());
     zsh_lists(file);
     zsh_params(file);

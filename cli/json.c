@@ -41,7 +41,7 @@ static const limn_param *find_param(const limn_method_info *method, const char *
     return NULL;
 }
 
-/* Numbers as numbers; choices, "auto" and what this version does not know as text. */
+/* Numbers as numbers; choices, "auto" and parameters unknown to this version as text. */
 static json_t *param_value(const limn_param *param, const char *text) {
     char *end = NULL;
     if (param && param->type == LIMN_PARAM_INT) {
@@ -84,7 +84,7 @@ json_t *cli_json_capabilities(unsigned bits) {
 int cli_json_print(json_t *object, FILE *file) {
     if (!object)
         return cli_fail(EXIT_FAILED, "out of memory");
-    /* A failed write shows in the final flush of main. */
+    /* A failed write is noticed by the final flush in main. */
     (void)json_dumpf(object, file, JSON_REAL_PRECISION(15));
     fputc('\n', file);
     json_decref(object);

@@ -1,5 +1,5 @@
-/* learn_ids.c: the file of limn learn --forget: ids of rows, one a line. Blank lines and blanks
- * around a number do not matter. */
+/* learn_ids.c: reads the file of limn learn --forget: row ids, one per line. Blank lines and blanks
+ * around a number are ignored. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -42,14 +42,14 @@ static int add_line(ids *all, char *line, size_t length, size_t number) {
     unsigned long long id = isdigit((unsigned char)*line) ? strtoull(line, &end, 10) : 0;
     if (!end || *end || errno || zero)
         return cli_fail(EXIT_DATA,
-                        "%s: line %zu: '%s' is not the id of a row; ids are whole numbers from 0, "
-                        "one a line",
+                        "%s: line %zu: '%s' is not a row id; ids are whole numbers from 0, one per "
+                        "line",
                         all->name, number, cli_text_name(line, 30, shown));
     if (id >= all->limit)
         return cli_fail(EXIT_DATA,
                         "%s: line %zu: there is no row %llu: the model has seen %" PRIu64
-                        " rows, counted from 0",
-                        all->name, number, id, all->limit);
+                        " row%s, counted from 0",
+                        all->name, number, id, all->limit, all->limit == 1 ? "" : "s");
     return append(all, id);
 }
 

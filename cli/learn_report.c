@@ -1,11 +1,11 @@
-/* learn_report.c: what limn learn --report-every prints: the error over each block of rows and over
- * all rows so far, each row tested before it is learned.
+/* learn_report.c: the output of limn learn --report-every: the error over each block of rows and
+ * over all rows so far, each row tested before it is learned.
  *
  *     rows,error,overall_error                          classify: fractions of wrong answers
  *     rows,mae,rmse,overall_mae,overall_rmse            regress
  *
- * rows counts those of the data, skipped ones included; the figures are of the rows that this
- * command has learned. */
+ * rows counts rows of the data, including skipped ones; the errors cover the rows that this command
+ * has learned. */
 #include "cli.h"
 
 #include <inttypes.h>
@@ -102,7 +102,7 @@ bool cli_report_words(const cli_report *report, char *text, size_t size) {
     if (!report->wanted || !t->rows)
         return false;
     if (report->task == LIMN_REGRESS)
-        snprintf(text, size, "mean absolute error %.4g, root of the mean square %.4g", mae_of(t),
+        snprintf(text, size, "mean absolute error %.4g, root mean square error %.4g", mae_of(t),
                  rmse_of(t));
     else
         snprintf(text, size, "error %.2f %%", 100 * error_of(t));

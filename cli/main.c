@@ -37,7 +37,7 @@ static int run(int argc, char **argv) {
     return verb ? run_verb(verb, argc - 2, argv + 2) : cli_verb_unknown(word);
 }
 
-/* What stdio still holds may fail to be written, and a script must learn of it. */
+/* Flushing what stdio still buffers may fail, and the exit code must say so. */
 static int finish_stdout(int code) {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return code;
@@ -48,8 +48,8 @@ static int finish_stdout(int code) {
 }
 
 int main(int argc, char **argv) {
-    /* A reader that goes away or a limit on file sizes must not kill a command that still has
-     * files to clean up: the write fails instead. */
+    /* A closed pipe or a limit on file sizes must not kill a command that still has files to
+     * clean up: the write fails instead. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     cli_catch_interrupts();

@@ -1,4 +1,4 @@
-/* methods.c: suggestions for a misspelt -m or -p, from the method tables. */
+/* methods.c: checks -m and -p against the method tables and suggests corrections. */
 #include "methods.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
-/* options.c: parses the arguments of a verb by its option tables.
+/* options.c: parses the arguments of a verb using its option tables.
  *
- * Accepted: --name value, --name=value, -n value, -nvalue, flags in one (-qh), options and
- * positionals in any order, "--" ends the options, "-" alone is a positional. A repeated option
- * replaces its earlier value, except -p, which collects. The letters of svm-train (-c -g -t ...)
- * become -p with the name that limn gives the parameter. */
+ * Accepted: --name value, --name=value, -n value, -nvalue, combined flags (-qh), options and
+ * positionals in any order; "--" ends the options, "-" alone is a positional. A repeated option
+ * replaces its earlier value, except -p, whose values are collected. The svm-train options
+ * (-c -g -t ...) are translated to -p with limn's parameter names. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -105,7 +105,7 @@ static int set_delimiter(const cli_option *option, const char *value, void *fiel
         delimiter = '\t';
     else if (strlen(value) != 1 || isalnum((unsigned char)*value) || strchr("\"\r\n.+-", *value) ||
              (unsigned char)*value >= 0x80)
-        return bad_value(option, value, "one character that no number contains, or tab");
+        return bad_value(option, value, "one character that cannot be part of a number, or tab");
     *(char *)field = delimiter;
     return EXIT_DONE;
 }
@@ -135,7 +135,7 @@ static int set(const cli_option *option, const char *value, cli_args *args) {
         args->params[args->param_count++] = value;
         return EXIT_DONE;
     case CLI_ALIAS:
-        return EXIT_FAILED; /* add_alias has them */
+        return EXIT_FAILED; /* handled by add_alias */
     case CLI_WHOLE:
         return set_whole(option, value, field);
     case CLI_REAL:
@@ -157,12 +157,12 @@ static int missing_value(const cli_option *option) {
                     option->argument);
 }
 
-/* ---- aliases: svm-train's letters ---- */
+/* ---- aliases: svm-train options ---- */
 
 static int keep_alias(cli_args *args, const char *key, const char *value) {
     size_t size = strlen(key) + strlen(value) + 2;
     if (args->alias_count == CLI_MAX_ALIASES)
-        return cli_fail(EXIT_USAGE, "too many options of svm-train; use -p %s=...", key);
+        return cli_fail(EXIT_USAGE, "too many svm-train options; use -p %s=...", key);
     char *text = malloc(size);
     if (!text)
         return cli_fail(EXIT_FAILED, "out of memory");
@@ -172,7 +172,7 @@ static int keep_alias(cli_args *args, const char *key, const char *value) {
     return EXIT_DONE;
 }
 
-/* -w1 2 -w2 3 become class_weight=1:2,2:3: the last one replaces those before it. */
+/* -w1 2 -w2 3 become class_weight=1:2,2:3: each new list replaces the one before. */
 static int keep_weight(cli_args *args, const char *label, const char *weight) {
     const char *before = NULL;
     for (size_t i = 0; i < args->param_count; i++)
@@ -191,7 +191,7 @@ static const char *next_word(parser *p) {
     return p->next < p->argc ? p->argv[p->next++] : NULL;
 }
 
-/* attached: what stands directly behind the letter, or NULL. */
+/* attached: the text directly after the letter, or NULL. */
 static int add_alias(parser *p, const cli_option *option, const char *attached) {
     static const char *const types[] = {"c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"};
     static const char *const kernels[] = {"linear", "poly", "rbf", "sigmoid"};
@@ -199,7 +199,7 @@ static int add_alias(parser *p, const cli_option *option, const char *attached) 
     static const struct {
         char letter;
         const char *key;
-        const char *const *names; /* of the numbers 0, 1, ...; NULL: the value itself */
+        const char *const *names; /* of the values 0, 1, ...; NULL: the value is used as it is */
         size_t count;
     } keys[] = {
         {'s', "type", types, 5},        {'t', "kernel", kernels, 4}, {'c', "C", NULL, 0},
@@ -208,7 +208,7 @@ static int add_alias(parser *p, const cli_option *option, const char *attached) 
     const char *value = attached ? attached : next_word(p);
     if (!value || !*value)
         return missing_value(option);
-    if (option->letter == 'w') { /* -w1 2, as there, or --svm-weight 1=2 */
+    if (option->letter == 'w') { /* -w1 2, as in svm-train, or --svm-weight 1=2 */
         char label[64];
         const char *weight = strrchr(value, '=');
         snprintf(label, sizeof label, "%.*s", weight ? (int)(weight - value) : 60, value);
@@ -272,7 +272,7 @@ static int parse_short(parser *p, const char *word) {
 static int add_positional(parser *p, const char *word) {
     cli_args *args = p->args;
     if (args->positional_count >= p->verb->max_positionals)
-        return cli_fail(EXIT_USAGE, "%s is one argument too many; usage: limn %s %s", word,
+        return cli_fail(EXIT_USAGE, "unexpected argument %s; usage: limn %s %s", word,
                         p->verb->name, p->verb->usage);
     args->positionals[args->positional_count++] = word;
     return EXIT_DONE;
@@ -307,7 +307,8 @@ int cli_parse(const cli_verb *verb, int argc, char **argv, cli_args *args) {
         return cli_fail(EXIT_USAGE, "an argument is missing; usage: limn %s %s", verb->name,
                         verb->usage);
     if (args->label && args->no_label)
-        return cli_fail(EXIT_USAGE, "--label and --no-label exclude each other; give one of them");
+        return cli_fail(EXIT_USAGE,
+                        "--label and --no-label cannot be used together; give one of them");
     return EXIT_DONE;
 }
 

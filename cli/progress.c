@@ -1,10 +1,10 @@
-/* progress.c: one line on stderr that is redrawn in place, and the flag that interrupts set.
+/* progress.c: the progress line on stderr, redrawn in place, and the interrupt flag.
  *
- * The line appears when the work has lasted a second, at most ten times a second:
+ * The line appears after one second of work and is redrawn at most ten times per second:
  *
  *     reading train.csv  1.2M rows  850k rows/s  ETA 0:12
  *
- * It has no colour, so NO_COLOR needs no care. */
+ * It has no colour, so NO_COLOR is irrelevant. */
 #include "cli.h"
 
 #include <signal.h>
@@ -33,7 +33,7 @@ static size_t terminal_columns(void) {
     return size.ws_col;
 }
 
-/* Appends at *used, staying inside the size of line. */
+/* Appends at *used, cut to fit into line. */
 static void append(char *line, size_t size, size_t *used, const char *text) {
     size_t length = strlen(text), room = size - 1 - *used;
     if (length > room)
@@ -106,7 +106,7 @@ int cli_progress_tell(cli_progress *progress, const limn_progress *news) {
     if (now - progress->begun >= first_draw && now - progress->drawn >= redraw) {
         char line[256];
         compose(progress, news, now, line, sizeof line);
-        /* One column stays free: some terminals wrap a line that is full. */
+        /* One column stays free: some terminals wrap a full line. */
         size_t columns = terminal_columns() - 1;
         while (cli_text_width(line) > columns)
             line[strlen(line) - 1] = '\0';
@@ -130,8 +130,8 @@ void cli_progress_clear(cli_progress *progress) {
 
 static volatile sig_atomic_t interrupted;
 
-/* A signal that comes between the look at the flag and a blocking read would be lost; the alarm
- * interrupts that read, and every later one, a second on. */
+/* A signal that arrives between checking the flag and a blocking read would be lost. The alarm
+ * interrupts that read, and any later one, a second afterwards. */
 static void on_interrupt(int signal_number) {
     (void)signal_number;
     interrupted = 1;
@@ -143,7 +143,7 @@ static void catch_signal(int signal_number) {
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt; /* no SA_RESTART: blocking calls must return */
     sigemptyset(&action.sa_mask);
-    /* A signal that the parent had ignored (nohup, background jobs) stays ignored. */
+    /* A signal that the parent process ignored (nohup, background jobs) stays ignored. */
     if (sigaction(signal_number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
         sigaction(signal_number, &action, NULL);
 }

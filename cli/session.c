@@ -1,4 +1,4 @@
-/* session.c: the context of one command, and failures as exit codes. */
+/* session.c: the context of one command; turns failures into exit codes. */
 #include "cli.h"
 
 #include <errno.h>
@@ -50,8 +50,8 @@ int cli_session_open(cli_session *session, const cli_args *args) {
     const char *isa = getenv("LIMN_ISA");
     if (status == LIMN_E_USAGE && isa)
         return cli_fail(EXIT_USAGE,
-                        "LIMN_ISA=%s is not an instruction set of this machine; unset it or choose "
-                        "among baseline, avx2, avx512, neon",
+                        "LIMN_ISA=%s is not an instruction set of this machine; unset it or set it "
+                        "to baseline, avx2, avx512 or neon",
                         isa);
     return cli_fail(EXIT_FAILED, "%s", limn_status_string(status));
 }
@@ -95,7 +95,7 @@ int cli_check(cli_session *session, limn_status status) {
     if (status == LIMN_OK)
         return EXIT_DONE;
     cli_progress_clear(&session->progress);
-    /* An interrupted system call may show as any failure. */
+    /* An interrupted system call may look like any failure. */
     if (cli_interrupted())
         return cli_check_interrupt(session);
     if (status == LIMN_E_IO && session->to_stdout && stdout_is_broken())
@@ -108,7 +108,7 @@ int cli_open_model(cli_session *session, const char *path, limn_model **out) {
     *out = NULL;
     if (strcmp(path, "-") == 0)
         return cli_fail(EXIT_USAGE, "a model cannot be read from standard input; only DATA may be "
-                                    "\"-\", save the model to a file first");
+                                    "\"-\"; save the model to a file first");
     return cli_check(session, limn_model_open(session->context, path, out));
 }
 
@@ -145,7 +145,8 @@ int cli_refuse_overwrite(const char *output, const char *input) {
         return EXIT_DONE;
     if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
         return EXIT_DONE;
-    return cli_fail(EXIT_USAGE, "%s: -o would replace the input file; give another name", output);
+    return cli_fail(EXIT_USAGE, "%s: the output would replace the input file; choose another name",
+                    output);
 }
 
 static int refuse_inputs(const cli_args *args) {
@@ -167,8 +168,8 @@ int cli_with_model(const cli_args *args, cli_model_work *work) {
     return code;
 }
 
-/* What is not a regular file is left alone: opening and closing a pipe would tell its reader that
- * this was all. */
+/* Only regular files are checked: opening and closing a pipe would signal the end of the data to
+ * its reader. */
 int cli_check_output(cli_session *session, const char *path) {
     struct stat info;
     limn_output *output = NULL;

@@ -1,7 +1,7 @@
-/* suggest.c: "did you mean": the nearest of some words by edit distance.
+/* suggest.c: "did you mean": the candidate nearest by edit distance.
  *
- * Distance: insertions, deletions, substitutions and swaps of neighbours (optimal string
- * alignment), three rows of the usual table. */
+ * The distance counts insertions, deletions, substitutions and swaps of adjacent characters
+ * (optimal string alignment); only three rows of the table are kept. */
 #include "cli.h"
 
 #include <string.h>

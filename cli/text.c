@@ -1,4 +1,4 @@
-/* text.c: numbers and names as people and CSV readers expect them. */
+/* text.c: formats numbers and names for people and for CSV readers. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -36,6 +36,19 @@ const char *cli_text_bytes(double bytes, char *text) {
 const char *cli_text_count(double count, char *text) {
     static const char *const units[] = {"", "k", "M", "G", "T"};
     return with_unit(count, units, CLI_COUNT(units), text);
+}
+
+const char *cli_text_touched(const limn_model_info *info, char *text, size_t size) {
+    char count[CLI_NUMBER_BYTES], bytes[CLI_NUMBER_BYTES];
+    cli_text_count(info->touched_vectors, count);
+    snprintf(text, size, "%s vector%s (%s), mean over training rows", count,
+             strcmp(count, "1") == 0 ? "" : "s", cli_text_bytes(info->touched_bytes, bytes));
+    return text;
+}
+
+/* Names such as lda and svm are spelled out when spoken. */
+const char *cli_article(const char *method) {
+    return *method && strchr("aefhilmnorsx", *method) ? "an" : "a";
 }
 
 const char *cli_text_seconds(double seconds, char *text) {

@@ -1,4 +1,4 @@
-/* verbs.c: the verbs and their option tables, from which parsing and help are made. */
+/* verbs.c: the verbs and their option tables, used for parsing and for help. */
 #include "cli.h"
 
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #define GROUP(title, table) \
     { title, table, CLI_COUNT(table) }
 
-/* The words of a choice stand in the order of the enumeration that they name. */
+/* The words of a choice are in the order of the enumeration that they name. */
 #define FORMATS "auto|csv|libsvm|npy|idx|arff"
 _Static_assert(LIMN_FORMAT_AUTO == 0 && LIMN_FORMAT_CSV == 1 && LIMN_FORMAT_LIBSVM == 2 &&
                    LIMN_FORMAT_NPY == 3 && LIMN_FORMAT_IDX == 4 && LIMN_FORMAT_ARFF == 5,
@@ -30,9 +30,8 @@ _Static_assert(CLI_AS_TEXT == 0 && CLI_AS_MAN == 1 && CLI_AS_MARKDOWN == 2 && CL
 
 static const cli_option common_options[] = {
     {"quiet", 'q', NULL, "no progress line, no warnings, no summary", CLI_FLAG, FIELD(quiet), 0, 0},
-    {"seed", 0, "N", "seed of everything random (default 1)", CLI_WHOLE, FIELD(seed), 0,
-     9007199254740992},
-    {"threads", 0, "N", "threads to use, 0: all cores (default: 0 for train, 1 for the others)",
+    {"seed", 0, "N", "random seed (default 1)", CLI_WHOLE, FIELD(seed), 0, 9007199254740992},
+    {"threads", 0, "N", "number of threads, 0 for all cores (default: 0 for train, 1 otherwise)",
      CLI_WHOLE, FIELD(threads), 0, 1024},
     {"help", 'h', NULL, "print this help", CLI_FLAG, FIELD(help), 0, 0},
 };
@@ -43,32 +42,31 @@ static const cli_option brief_options[] = {
 };
 
 static const cli_option data_options[] = {
-    {"format", 0, FORMATS, "format of DATA (default auto: told by the content)", CLI_CHOICE,
+    {"format", 0, FORMATS, "format of DATA (default auto: detected from the content)", CLI_CHOICE,
      FIELD(format), 0, 0},
-    {"header", 0, "auto|yes|no", "whether the first CSV line holds names (default auto)",
+    {"header", 0, "auto|yes|no", "whether the first line of a CSV file is a header (default auto)",
      CLI_CHOICE, FIELD(header), 0, 0},
-    {"delimiter", 0, "C",
-     "separator of CSV cells, such as ';' or tab (default: told by the content)", CLI_DELIMITER,
-     FIELD(delimiter), 0, 0},
+    {"delimiter", 0, "C", "CSV separator, such as ';' or tab (default: detected from the content)",
+     CLI_DELIMITER, FIELD(delimiter), 0, 0},
     {"label", 0, "COLUMN",
-     "label column: a name, a number counted from 1, first or last (default: label, class, target "
-     "or y, else the last one)",
+     "label column: a name, a number counted from 1, first or last (default: the column named "
+     "label, class, target or y, else the last one)",
      CLI_TEXT, FIELD(label), 0, 0},
     {"no-label", 0, NULL, "DATA has no label column", CLI_FLAG, FIELD(no_label), 0, 0},
     {"label-file", 0, "FILE",
-     "labels of an NPY or IDX file (default: x-labels.npy beside x.npy, train-labels-idx1-ubyte "
-     "beside train-images-idx3-ubyte)",
+     "file with the labels of an NPY or IDX file (default: x-labels.npy next to x.npy, "
+     "train-labels-idx1-ubyte next to train-images-idx3-ubyte)",
      CLI_TEXT, FIELD(label_file), 0, 0},
 };
 
 static const cli_option table_options[] = {
     {"missing", 0, "error|median",
-     "cells that are empty, NA, NaN or ?: refuse them, or put the column's median (the most "
-     "frequent category) in their place, kept in the model (default error)",
+     "cells that are empty, NA, NaN or ?: refuse them, or replace them with the column's median "
+     "(in a text column, the most frequent category), also when predicting (default error)",
      CLI_CHOICE, FIELD(missing), 0, 0},
     {"categorical", 0, "COLUMNS",
-     "columns whose numbers are categories too: names or numbers, separated by commas; columns of "
-     "text are categories by themselves",
+     "columns whose numbers are categories: names or numbers counted from 1, separated by commas; "
+     "text columns are always categories",
      CLI_TEXT, FIELD(categorical), 0, 0},
 };
 
@@ -79,57 +77,59 @@ static const cli_option weight_options[] = {
 
 static const cli_option match_options[] = {
     {"unknown-category", 0, "error|zero",
-     "a category that the model has not seen: refuse it, or take it as none of the known ones "
+     "a category that the model has not seen: refuse it, or treat it as none of the known ones "
      "(default error)",
      CLI_CHOICE, FIELD(unknown), 0, 0},
 };
 
 static const cli_option train_options[] = {
-    {"method", 'm', "METHOD", "how to train; limn methods lists them", CLI_TEXT, FIELD(method), 0,
-     0},
+    {"method", 'm', "METHOD", "method to train; limn methods lists them", CLI_TEXT, FIELD(method),
+     0, 0},
     {"param", 'p', "KEY=VALUE",
-     "a parameter of the method, may be repeated; limn methods METHOD lists them", CLI_PARAM, 0, 0,
+     "set a parameter of the method (repeatable); limn methods METHOD lists them", CLI_PARAM, 0, 0,
      0},
     {"teacher", 0, "TEACHER",
-     "for methods that are drawn from another model (limn methods: teacher): a model FILE, or a "
-     "METHOD that is trained first, whose parameters are -p teacher.KEY=VALUE",
+     "for methods drawn from another model (limn methods marks them with teacher): a model FILE, "
+     "or a METHOD to train first, with parameters -p teacher.KEY=VALUE",
      CLI_TEXT, FIELD(teacher), 0, 0},
     {"task", 0, "classify|regress|search|outlier|density",
      "what the model is for (default classify)", CLI_CHOICE, FIELD(task), 0, 0},
     {"scale", 0, "auto|none|minmax|zscore",
-     "scaling of the features, kept in the model (default auto: what suits the method)", CLI_CHOICE,
-     FIELD(scale), 0, 0},
+     "scaling of the features, stored in the model (default auto: what suits the method)",
+     CLI_CHOICE, FIELD(scale), 0, 0},
     {"subsample", 0, "F", "train on this fraction of the rows of each class", CLI_REAL,
      FIELD(subsample), 0, 1},
     {"output", 'o', "MODEL", "file to write", CLI_TEXT, FIELD(output), 0, 0},
     {"json", 0, NULL, "print the summary as one JSON object", CLI_FLAG, FIELD(json), 0, 0},
 };
 
-/* The values of -t and -s are numbers there. */
+/* As in svm-train, the values of -s, -t and -b are numbers. */
 static const cli_option svm_options[] = {
-    {"svm-type", 's', "0|1|2|3|4", "c_svc, nu_svc, one_class, epsilon_svr or nu_svr: -p type=...",
-     CLI_ALIAS, 0, 0, 0},
-    {"svm-kernel", 't', "0|1|2|3", "linear, poly, rbf or sigmoid: -p kernel=...", CLI_ALIAS, 0, 0,
-     0},
-    {"svm-cost", 'c', "C", "-p C=...", CLI_ALIAS, 0, 0, 0},
-    {"svm-gamma", 'g', "GAMMA", "-p gamma=...", CLI_ALIAS, 0, 0, 0},
-    {"svm-degree", 'd', "DEGREE", "-p degree=...", CLI_ALIAS, 0, 0, 0},
-    {"svm-coef0", 'r', "COEF0", "-p coef0=...", CLI_ALIAS, 0, 0, 0},
+    {"svm-type", 's', "0|1|2|3|4",
+     "c_svc, nu_svc, one_class, epsilon_svr or nu_svr; same as -p type=...", CLI_ALIAS, 0, 0, 0},
+    {"svm-kernel", 't', "0|1|2|3", "linear, poly, rbf or sigmoid; same as -p kernel=...", CLI_ALIAS,
+     0, 0, 0},
+    {"svm-cost", 'c', "C", "same as -p C=...", CLI_ALIAS, 0, 0, 0},
+    {"svm-gamma", 'g', "GAMMA", "same as -p gamma=...", CLI_ALIAS, 0, 0, 0},
+    {"svm-degree", 'd', "DEGREE", "same as -p degree=...", CLI_ALIAS, 0, 0, 0},
+    {"svm-coef0", 'r', "COEF0", "same as -p coef0=...", CLI_ALIAS, 0, 0, 0},
     {"svm-weight", 'w', "LABEL=WEIGHT",
-     "-w1 2: errors of class 1 cost twice as much; -p class_weight=1:2", CLI_ALIAS, 0, 0, 0},
-    {"svm-probability", 'b', "0|1", "-p probability=...", CLI_ALIAS, 0, 0, 0},
+     "-w1 2: errors on class 1 cost twice as much; same as -p class_weight=1:2", CLI_ALIAS, 0, 0,
+     0},
+    {"svm-probability", 'b', "0|1", "same as -p probability=...", CLI_ALIAS, 0, 0, 0},
 };
 
 static const cli_option predict_options[] = {
-    {"proba", 0, NULL, "CSV with the label and the probability of each class", CLI_FLAG,
+    {"proba", 0, NULL, "print CSV with the label and the probability of each class", CLI_FLAG,
      FIELD(proba), 0, 0},
     {"scores", 0, NULL,
-     "CSV with the label and the decision values (f_a_b above 0 speaks for a, d_a is the distance "
+     "print CSV with the label and the scores (f_a_b above 0 favours a over b, d_a is the distance "
      "from a)",
      CLI_FLAG, FIELD(scores), 0, 0},
     {"vote", 0, NULL,
-     "svm: the class with most votes of pairs, LIBSVM's rule, not the most probable one", CLI_FLAG,
-     FIELD(vote), 0, 0},
+     "svm: answer the class with the most pairwise votes (LIBSVM's rule), not the most probable "
+     "one",
+     CLI_FLAG, FIELD(vote), 0, 0},
     {"output", 'o', "OUT", "file to write (default: standard output)", CLI_TEXT, FIELD(output), 0,
      0},
 };
@@ -142,58 +142,58 @@ static const cli_option eval_options[] = {
 };
 
 static const cli_option search_options[] = {
-    {"neighbors", 'k', "K", "neighbours of each query", CLI_WHOLE, FIELD(neighbors), 1, 1e9},
+    {"neighbors", 'k', "K", "number of neighbours per query", CLI_WHOLE, FIELD(neighbors), 1, 1e9},
     {"output", 'o', "OUT", "file to write (default: standard output)", CLI_TEXT, FIELD(output), 0,
      0},
 };
 
 static const cli_option learn_options[] = {
-    {"output", 'o', "MODEL2", "file to write (default: MODEL is replaced)", CLI_TEXT, FIELD(output),
-     0, 0},
+    {"output", 'o', "MODEL2", "file to write (default: replace MODEL)", CLI_TEXT, FIELD(output), 0,
+     0},
     {"checkpoint-every", 0, "N[s]",
-     "write the model after every N rows (of DATA) or N seconds, such as 1000 or 30s, and when the "
-     "command is interrupted",
+     "write the model after every N rows of DATA or every N seconds, such as 1000 or 30s, and when "
+     "the command is interrupted",
      CLI_EVERY, FIELD(checkpoint_every), 0, 0},
     {"resume", 0, NULL,
-     "go on where the last command stopped: skip the rows of DATA that the model (MODEL2, if it is "
-     "there) has read already",
+     "continue where the last command stopped: skip the rows of DATA that the model (MODEL2, if it "
+     "exists) has already read",
      CLI_FLAG, FIELD(resume), 0, 0},
     {"report-every", 0, "N",
-     "print CSV to standard output: the error over every N rows of DATA and over all, each row "
-     "tested before it is learned",
+     "print CSV to standard output: the error over each block of N rows of DATA and over all rows "
+     "so far, each row tested before it is learned",
      CLI_WHOLE, FIELD(report_every), 1, 1e15},
     {"forget", 0, "FILE",
-     "first forget the rows whose ids are in FILE, one a line; - is standard input. The id of a "
-     "row is its number over the life of the model, counted from 0, training included",
+     "first forget the rows whose ids are in FILE, one per line; - is standard input. Ids number "
+     "all rows that the model has seen, from 0, training rows first",
      CLI_TEXT, FIELD(forget), 0, 0},
     {"compact", 0, NULL, "at the end, remove every trace of forgotten rows from the model",
      CLI_FLAG, FIELD(compact), 0, 0},
     {"json", 0, NULL, "print the summary as one JSON object", CLI_FLAG, FIELD(json), 0, 0},
 };
 
-/* The seed of learning is that of the training. */
+/* There is no --seed: learning uses the seed of the training. */
 static const cli_option learn_common_options[] = {
     {"quiet", 'q', NULL, "no progress line, no warnings, no summary", CLI_FLAG, FIELD(quiet), 0, 0},
-    {"threads", 0, "N", "threads to use, 0: all cores (default 0)", CLI_WHOLE, FIELD(threads), 0,
-     1024},
+    {"threads", 0, "N", "number of threads, 0 for all cores (default 0)", CLI_WHOLE, FIELD(threads),
+     0, 1024},
     {"help", 'h', NULL, "print this help", CLI_FLAG, FIELD(help), 0, 0},
 };
 
-#define TO_OPTION                                                                         \
-    {                                                                                     \
-        "to", 0, FORMATS, "format to write (default: by the name, else CSV)", CLI_CHOICE, \
-            FIELD(to), 0, 0                                                               \
-    }
-#define TO_LABELS_OPTION                                                                         \
+#define TO_OPTION                                                                                \
     {                                                                                            \
-        "to-labels", 0, "FILE",                                                                  \
-            "file for the labels of NPY and IDX (default: x-labels.npy beside x.npy)", CLI_TEXT, \
-            FIELD(to_labels), 0, 0                                                               \
+        "to", 0, FORMATS, "format to write (default: from the file name, else CSV)", CLI_CHOICE, \
+            FIELD(to), 0, 0                                                                      \
     }
-#define TO_DELIMITER_OPTION                                                                   \
-    {                                                                                         \
-        "to-delimiter", 0, "C", "separator of the CSV cells that are written", CLI_DELIMITER, \
-            FIELD(to_delimiter), 0, 0                                                         \
+#define TO_LABELS_OPTION                                                                          \
+    {                                                                                             \
+        "to-labels", 0, "FILE",                                                                   \
+            "file for the labels of NPY and IDX (default: x-labels.npy next to x.npy)", CLI_TEXT, \
+            FIELD(to_labels), 0, 0                                                                \
+    }
+#define TO_DELIMITER_OPTION                                                              \
+    {                                                                                    \
+        "to-delimiter", 0, "C", "CSV separator to write (default: comma; tab for .tsv)", \
+            CLI_DELIMITER, FIELD(to_delimiter), 0, 0                                     \
     }
 
 static const cli_option convert_options[] = {
@@ -205,9 +205,9 @@ static const cli_option convert_options[] = {
 };
 
 static const cli_option synth_options[] = {
-    {"rows", 'n', "N", "rows to make", CLI_WHOLE, FIELD(rows), 1, 1e15},
+    {"rows", 'n', "N", "number of rows", CLI_WHOLE, FIELD(rows), 1, 1e15},
     {"param", 'p', "KEY=VALUE",
-     "a parameter of the generator, may be repeated; limn synth NAME lists them", CLI_PARAM, 0, 0,
+     "set a parameter of the generator (repeatable); limn synth NAME lists them", CLI_PARAM, 0, 0,
      0},
     {"output", 'o', "DATA", "file to write, - for standard output", CLI_TEXT, FIELD(output), 0, 0},
     TO_OPTION,
@@ -221,15 +221,15 @@ static const cli_option json_options[] = {
 
 static const cli_option help_options[] = {
     {"as", 0, "text|man|markdown|bash|zsh",
-     "print text, a manual page, Markdown, or the completion script of a shell (default text)",
-     CLI_CHOICE, FIELD(help_as), 0, 0},
+     "print text, a manual page, Markdown or a shell completion script (default text)", CLI_CHOICE,
+     FIELD(help_as), 0, 0},
 };
 
 static const cli_group common_group = GROUP("Common options", common_options);
 static const cli_group brief_group = GROUP("Common options", brief_options);
 static const cli_group data_group = GROUP("Data options", data_options);
 static const cli_group train_group = GROUP("Options", train_options);
-static const cli_group svm_group = GROUP("Options of svm-train, for -m svm", svm_options);
+static const cli_group svm_group = GROUP("svm-train options, for -m svm", svm_options);
 static const cli_group predict_group = GROUP("Options", predict_options);
 static const cli_group eval_group = GROUP("Options", eval_options);
 static const cli_group search_group = GROUP("Options", search_options);
@@ -314,7 +314,7 @@ const cli_verb cli_verbs[] = {
     {.name = "train",
      .usage = "DATA -m METHOD [-p KEY=VALUE]... -o MODEL [options]",
      .summary = "train a model and print a summary",
-     .details = "DATA is CSV, TSV, LIBSVM, NPY, IDX or ARFF, also gzipped; - is standard input.",
+     .details = "DATA is CSV, TSV, LIBSVM, NPY, IDX or ARFF, gzipped or not; - is standard input.",
      .examples = train_examples,
      GROUPS(train_groups),
      .min_positionals = 1,
@@ -323,8 +323,8 @@ const cli_verb cli_verbs[] = {
      .run = cmd_train},
     {.name = "predict",
      .usage = "MODEL DATA [--proba|--scores] [--vote] [-o OUT] [options]",
-     .summary = "answer rows: one label a line",
-     .details = "Columns are matched by name when model and DATA have a header. DATA - is "
+     .summary = "predict rows: one label per line",
+     .details = "Columns are matched by name if both model and DATA have a header. DATA - is "
                 "standard input: each line is answered as soon as it is complete.",
      .examples = predict_examples,
      GROUPS(predict_groups),
@@ -347,13 +347,13 @@ const cli_verb cli_verbs[] = {
      .run = cmd_eval},
     {.name = "learn",
      .usage = "MODEL [DATA] [-o MODEL2] [--resume] [--forget FILE] [options]",
-     .summary = "show more rows to a model that learns online",
+     .summary = "update an online model with more rows",
      .details =
-         "Rows are learned one after the other, in constant memory but for what the model keeps; "
-         "DATA - is standard input, which may go on without end. Labels that the model does not "
-         "know become new classes. MODEL is replaced at the end, as a whole; a command that fails "
-         "or is killed leaves what was there, or the last checkpoint, which is a complete model. "
-         "limn methods lists the methods that can learn and forget.",
+         "Rows are learned one by one, in constant memory apart from what the model stores; DATA - "
+         "is standard input, which may be endless. Labels that the model does not know become new "
+         "classes. MODEL is replaced in one step at the end; a command that fails or is killed "
+         "leaves the old file, or the last checkpoint, which is a complete model. limn methods "
+         "lists the methods that can learn and forget.",
      .examples = learn_examples,
      GROUPS(learn_groups),
      .min_positionals = 1,
@@ -373,12 +373,11 @@ const cli_verb cli_verbs[] = {
      .run = cmd_search},
     {.name = "convert",
      .usage = "IN OUT [--to FORMAT] [options]",
-     .summary = "write data, or an SVM model, in another format",
-     .details = "The kind of OUT is told by its extension (.csv .tsv .libsvm .svm .npy .idx .arff, "
-                "with .gz compressed) or by --to. Values and labels stay the same; categories "
-                "become one column each where the format has none (LIBSVM, NPY, IDX). A LIBSVM "
-                "text model as IN becomes a limn model, a limn model of the method svm becomes "
-                "LIBSVM text.",
+     .summary = "convert data, or an SVM model, to another format",
+     .details = "The format of OUT is given by --to or by its extension (.csv .tsv .libsvm .svm "
+                ".npy .idx .arff; .gz after it compresses). Values and labels stay the same; "
+                "formats without categories (LIBSVM, NPY, IDX) get one column per category. A "
+                "LIBSVM text model becomes a limn model, and a limn svm model becomes LIBSVM text.",
      .examples = convert_examples,
      GROUPS(convert_groups),
      .min_positionals = 2,
@@ -387,9 +386,9 @@ const cli_verb cli_verbs[] = {
      .run = cmd_convert},
     {.name = "synth",
      .usage = "[NAME -n N [-p KEY=VALUE]... -o DATA] [options]",
-     .summary = "make a synthetic data set",
-     .details = "Without a NAME, lists the generators. The same seed gives the same rows; a longer "
-                "set begins with the rows of a shorter one.",
+     .summary = "generate a synthetic data set",
+     .details = "Without NAME, lists the generators. The same seed gives the same rows; a larger "
+                "data set begins with the rows of a smaller one.",
      .examples = synth_examples,
      GROUPS(synth_groups),
      .max_positionals = 1,
@@ -397,7 +396,7 @@ const cli_verb cli_verbs[] = {
      .run = cmd_synth},
     {.name = "info",
      .usage = "MODEL [--json]",
-     .summary = "say what a model file holds",
+     .summary = "describe a model file",
      .examples = info_examples,
      GROUPS(json_groups),
      .min_positionals = 1,
@@ -415,8 +414,8 @@ const cli_verb cli_verbs[] = {
     {.name = "help",
      .usage = "[VERB|METHOD|GENERATOR] [--as FORMAT]",
      .summary = "explain a verb, a method or a generator",
-     .details = "Manual pages are made for verbs, completion scripts for the whole command. A name "
-                "that is both a verb and something else means the verb.",
+     .details = "A manual page covers a verb or the whole program, a completion script always the "
+                "whole program. A name that is both a verb and something else means the verb.",
      .examples = help_examples,
      GROUPS(help_groups),
      .max_positionals = 1,

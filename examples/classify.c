@@ -1,4 +1,4 @@
-/* classify.c: train on points in memory, save, open, ask: the whole life of a model.
+/* classify.c: trains on points in memory, saves the model, opens it and predicts.
  *
  * cc classify.c $(pkg-config --cflags --libs limn) -o classify && ./classify */
 #include <limn/limn.h>
@@ -6,7 +6,7 @@
 
 enum { ROWS = 200 };
 
-/* Two half moons, drawn without a random generator. */
+/* Two half moons, made without a random generator. */
 static void draw(float x[ROWS][2], const char *labels[ROWS]) {
     for (int i = 0; i < ROWS; i++) {
         double t = (i / 2) / (ROWS / 2.0) * 3.14159, wobble = 0.1 * ((i * 7919) % 13 - 6) / 6.0;

@@ -1,4 +1,4 @@
-/* learn.c: a model that follows a stream: asked about each row, then told the answer.
+/* learn.c: a model that follows a stream: it predicts each row, then learns its true class.
  *
  * cc learn.c $(pkg-config --cflags --libs limn) -o learn && ./learn */
 #include <limn/limn.h>
@@ -6,7 +6,7 @@
 
 enum { FIRST = 50, STREAM = 1000, BLOCK = 250 };
 
-/* Points of a square, told apart by a border that moves as time goes by; a third class appears. */
+/* Points in a square; the border between the classes moves over time, and a third class appears. */
 static const char *draw(int time, float x[2]) {
     x[0] = (float)(time * 7919 % 1000) / 1000;
     x[1] = (float)(time * 104729 % 1009) / 1009;
@@ -23,7 +23,7 @@ static int give_up(limn_context *context) {
 static limn_status train(limn_context *context, limn_model **model) {
     static float x[FIRST][2];
     const char *labels[FIRST];
-    const char *params[] = {"max_points=300"}; /* what is old is forgotten: the border moves */
+    const char *params[] = {"max_points=300"}; /* forget old rows: the border moves */
     limn_data *data = NULL;
     limn_train_options options;
     for (int i = 0; i < FIRST; i++)
@@ -51,7 +51,7 @@ int main(void) {
         float x[2];
         int32_t truth, said;
         limn_lesson lesson;
-        /* A name that is new becomes a class; one that is known keeps its number. */
+        /* A new name becomes a class; a known one keeps its number. */
         if (limn_model_add_class(context, model, draw(FIRST + i, x), &truth) != LIMN_OK)
             return give_up(context);
         limn_lesson_init(&lesson);

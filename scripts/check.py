@@ -1,15 +1,15 @@
 #!/usr/bin/python3
-"""All tests, in the order in which a failure is cheapest to find; ends with 'N passed, N failed'.
+"""Runs all tests, cheapest failures first; ends with 'N passed, N failed'.
 
   1 gcc release build                   2 unit and contract tests
-  3 command, Python, repository and install tests (pytest), beside the builds of
+  3 command, Python, repository and install tests (pytest), in parallel with the builds of
   4 gcc with ASan and UBSan             5 clang with TSan
-  6 unit and contract tests under ASan and UBSan, the slowest sampled, with the fuzzers' corpus
-  7 threads under TSan                  8 a sixth of the command tests under ASan + UBSan
+  6 unit and contract tests under ASan and UBSan (the slowest sampled), and the fuzzing corpus
+  7 threads under TSan                  8 a sixth of the command tests under ASan and UBSan
   9 the packed sets on NEON, where a cross compiler and qemu-user are installed
 
-Both compilers must compile without warnings. --long runs what takes more than that: the clang release
-build, everything that is sampled here in full, fuzzing, exhaustive ranges, a hundred kills.
+Both compilers must compile without warnings. --long runs the longer tests: the clang release build, in
+full everything that is only sampled here, fuzzing, exhaustive ranges, and a hundred killed commands.
 """
 import argparse
 import concurrent.futures
@@ -29,7 +29,7 @@ TOTAL = {"passed": 0, "failed": 0, "skipped": 0}
 ASAN = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=16",
         "LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp:print_suppressions=0",
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
-# Read by the tests that take longest (tests/contract, tests/cli/conftest.py): a part of their cases.
+# The longest tests (tests/contract, tests/cli/conftest.py) read LIMN_SAMPLE and run only some cases.
 SAMPLED = dict(ASAN, LIMN_SAMPLE="1")
 ASAN_BUILD = ["--buildtype=plain", "-Doptimization=1", "-Db_lundef=false", "-Dbench=false",
               "-Db_sanitize=address,undefined", "-Dc_args=-g1 -fno-sanitize-recover=all"]
@@ -60,7 +60,7 @@ def run(command, env=None, quiet=True):
 
 
 def build(name, compiler, options, targets=()):
-    """A Meson build in build-<name>, of some targets or all; warnings are errors when CI is set."""
+    """A Meson build in build-<name>, of some targets or all; warnings are errors if CI is set."""
     folder = os.path.join(ROOT, "build-" + name)
     start = time.time()
     strict = ["-Dwerror=true"] if os.environ.get("CI") else []
@@ -77,13 +77,13 @@ def build(name, compiler, options, targets=()):
 
 
 def without_output(command):
-    """The compiler's command without what it writes."""
+    """The compiler's command without its output options."""
     words = [w for w in shlex.split(command) if not w.endswith((".c.o", ".c.o.d"))]
     return [w for w in words if w not in ("-o", "-MD", "-MQ", "-MF", "-c")]
 
 
 def warnings_of_clang(folder):
-    """Clang's warnings about what a build of some targets left out: the tests and benchmarks."""
+    """Clang's warnings about the tests and benchmarks, which a build of some targets leaves out."""
     start = time.time()
     with open(os.path.join(folder, "compile_commands.json"), encoding="utf-8") as file:
         commands = json.load(file)
@@ -106,7 +106,7 @@ def warnings_of_clang(folder):
 
 
 def cmocka(program, env=None):
-    """Runs a test program and counts its tests by the TAP lines."""
+    """Runs a test program and counts its tests from its TAP output."""
     name = os.path.basename(program)
     start = time.time()
     code, output = run([program], dict(env or {}, CMOCKA_MESSAGE_OUTPUT="TAP",
@@ -117,7 +117,7 @@ def cmocka(program, env=None):
     if code and not failed:
         failed = 1
     if not passed and not failed:
-        say(f"  {name}: ran no test")
+        say(f"  {name}: ran no tests")
         failed = 1
     count(passed, failed, skipped)
     say(f"  {name}: {passed} passed{f', {failed} FAILED' if failed else ''}"
@@ -125,7 +125,7 @@ def cmocka(program, env=None):
 
 
 def all_cmocka(programs_, env=None):
-    """Several test programs at once, as many as there are cores; the longest one first."""
+    """Runs the test programs in parallel, one per core, the longest one first."""
     programs_ = sorted(programs_, key=lambda path: not path.endswith("test_contract"))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(lambda program: cmocka(program, env), programs_))
@@ -137,7 +137,7 @@ def programs(folder, pattern="test_*"):
 
 
 def pytest(label, paths, env):
-    """On one process more than there are cores: some tests wait."""
+    """Runs pytest with one process more than there are cores, because some tests wait."""
     start = time.time()
     report = os.path.join(ROOT, "build-gcc", "pytest.xml")
     code, output = run(["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider",
@@ -155,7 +155,7 @@ def pytest(label, paths, env):
 
 
 def replay(folder):
-    """Every corpus file through its fuzz target, under the sanitizers."""
+    """Runs every corpus file through its fuzz target, under the sanitizers."""
     for target in programs(folder, "replay_*"):
         name = os.path.basename(target)[len("replay_"):]
         files = sorted(glob.glob(os.path.join(ROOT, "tests", "fuzz", "corpus", name, "*")))
@@ -165,7 +165,7 @@ def replay(folder):
 
 
 def neon():
-    """The packed-set tests as an aarch64 program under qemu."""
+    """Runs the packed-set tests as an aarch64 program under qemu."""
     compiler, emulator = shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64")
     if not compiler or not emulator:
         say("neon: skipped (needs aarch64-linux-gnu-gcc and qemu-aarch64)")
@@ -205,7 +205,7 @@ def check():
     if gcc:
         say("unit and contract tests")
         all_cmocka(programs(gcc))
-    # Some of the command tests wait, and builds have ends where one core idles.
+    # Some command tests wait, and builds leave one core idle near their end.
     commands = concurrent.futures.ThreadPoolExecutor(1).submit(command_tests, gcc)
     asan = build("asan", "gcc", ASAN_BUILD)
     tsan = build("tsan", "clang", TSAN_BUILD, ["limn", *("tests/" + name for name in THREADED)])

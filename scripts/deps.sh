@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing of the named groups: build, check, bench.
-# Debian and Ubuntu: by apt, as root or through sudo. Elsewhere: names what is needed.
+# Installs the missing packages of the named groups: build, check, bench.
+# On Debian and Ubuntu with apt, as root or through sudo. Elsewhere it only lists what is needed.
 set -eu
 
 build="gcc meson ninja-build pkg-config zlib1g-dev libxxhash-dev libjansson-dev
@@ -24,11 +24,11 @@ done
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     cat <<TEXT
-limn needs, under the names of your system:
+limn needs these packages (their names depend on your system):
   build: a C11 compiler, meson (>= 1.0), ninja, pkg-config,
          zlib, xxhash, jansson, OpenBLAS, LAPACKE and libsvm with their headers
   check: clang, clang-format, compiler-rt, cmocka, python3 with pytest, numpy and scikit-learn,
-         groff, zsh, the programs of LIBSVM
+         groff, zsh, the LIBSVM programs
   bench: pandas and faiss for python3, FLANN 1.9, GNU time
 TEXT
     exit 0
@@ -44,7 +44,7 @@ done
 as_root=""
 if [ "$(id -u)" -ne 0 ]; then
     if ! command -v sudo >/dev/null 2>&1; then
-        echo "these packages are missing; install them as root: apt-get install$missing" >&2
+        echo "some packages are missing; install them as root: apt-get install$missing" >&2
         exit 1
     fi
     as_root=sudo

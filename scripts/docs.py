@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Writes the parts of docs/ that the program's own tables say: scripts/docs.py LIMN [--check]
+"""Writes the parts of docs/ that are generated from the program's tables: scripts/docs.py LIMN [--check]
 
   <!-- params: NAME --> ... <!-- end -->   parameters of a method or generator (limn help NAME --as markdown)
   <!-- commands --> ... <!-- end -->       all verbs with their options (limn help --as markdown)
 
-The table of every method stands once in docs/methods, on a page of its own or on one that describes several methods.
+The table of every method appears once in docs/methods, on its own page or on a page about several methods.
 
---check writes nothing, prints what would change and exits with 1 when that is anything.
+--check writes nothing; it prints what would change and exits with 1 if anything would.
 """
 import argparse
 import difflib
@@ -30,14 +30,14 @@ def ask(limn, *words):
 
 
 def pages(pattern):
-    """The text of each page below docs/ that the pattern names, by its path in the repository."""
+    """Path in the repository and text of each page below docs/ that matches the pattern."""
     for path in sorted(glob.glob(os.path.join(ROOT, "docs", pattern), recursive=True)):
         with open(path, encoding="utf-8") as file:
             yield os.path.relpath(path, ROOT), file.read()
 
 
 def tables():
-    """The pages of docs/methods on which the table of each method stands, as often as it does."""
+    """For each method, the pages of docs/methods that have its table, once per occurrence."""
     places = {}
     for page, text in pages("methods/*.md"):
         for block in BLOCK.finditer(text):
@@ -47,7 +47,7 @@ def tables():
 
 
 def filled(text, limn, places):
-    """text with every marked part as the program says it; links to methods go where their tables are."""
+    """text with every marked part generated; links to methods lead to the page with their table."""
 
     def link(match):
         page = places.get(match[1], [f"docs/methods/{match[1]}.md"])[0]
@@ -62,15 +62,15 @@ def filled(text, limn, places):
 
 
 def misplaced(limn, places):
-    """The methods whose table does not stand once in docs/methods (one page may describe several
-    methods), and the page of commands when it lacks its part."""
+    """Errors for methods whose table does not appear exactly once in docs/methods (one page may describe
+    several methods), and for the page of commands if its part is missing."""
     for method in json.loads(ask(limn, "methods", "--json"))["methods"]:
         name, found = method["name"], places.get(method["name"], [])
         marker = f"<!-- params: {name} --> ... <!-- end -->"
         if not found:
             yield f"docs/methods: no page has the parameters of {name}: {marker} is missing"
         elif len(found) > 1:
-            yield f"{', '.join(found)}: {marker} stands {len(found)} times, once is enough"
+            yield f"{', '.join(found)}: {marker} appears {len(found)} times; keep one"
     if not any(block[1] == "<!-- commands -->\n" for _, text in pages("commands.md")
                for block in BLOCK.finditer(text)):
         yield "docs/commands.md: <!-- commands --> ... <!-- end --> is missing"

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Draws docs/methods/hulls.svg: scripts/hulls_picture.py LIMN [OUT]
 
-The sets of the hull methods around the same points of two classes, from what the program says: each
-method is trained on the points, and `limn predict --scores` gives the distance of every grid point
-from the set of each class. Three kinds of lines are level sets of these distances (marching
-squares): the set itself, d = THICK; the contours, d = STEP, 2 STEP, ..; and the border between the
-classes, where the two distances are equal.
+The picture shows the set that each hull method fits to the same points of two classes. Each method is
+trained on the points, and `limn predict --scores` gives the distance of every grid point from the set
+of each class. The lines are level sets of these distances (marching squares): the set itself,
+d = THICK; the contours, d = STEP, 2 STEP, ..; and the border between the classes, where the two
+distances are equal.
 """
 import csv
 import os
@@ -15,7 +15,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# One long class, and one that stands across its extension.
+# A long class, and one that lies across its extension.
 POINTS = {
     "a": [(0.62, 1.32), (0.80, 1.83), (1.02, 1.12), (1.23, 1.66), (1.34, 2.10), (1.52, 1.41),
           (1.78, 1.92), (1.93, 2.42), (2.08, 1.60), (2.31, 2.17), (2.46, 1.83), (2.69, 2.56),
@@ -32,12 +32,12 @@ PANELS = [  # method, what it is, parameters
 ]
 WIDTH, HEIGHT = 5.6, 5.6  # of a panel, in units of the data
 CELLS = 140               # of the grid, along a panel
-STEP, THICK = 0.5, 0.055  # THICK is more than a cell, which makes thin sets exact (see below)
-SCALE = 168 / WIDTH       # pixels a unit
+STEP, THICK = 0.5, 0.055  # THICK is more than a cell, which makes thin sets exact (see loops)
+SCALE = 168 / WIDTH       # pixels per unit
 GAP, TOP, BOTTOM, EDGE = 11, 46, 44, 4
 NOTES = [
-    "Strong colour: the set of each class (of nsc a point, the centre of the dashed sphere; of nrh the "
-    "middle). Tint: the class that is answered.",
+    "Strong colour: the set of each class (nsc: a point, the centre of the dashed sphere; nrh: its "
+    "middle). Tint: the predicted class.",
     f"Thin lines: where the nearer set is {STEP:g}, {2 * STEP:g}, {3 * STEP:g} .. away.",
 ]
 INK = {"a": "#2b62ad", "b": "#d2601a"}
@@ -50,14 +50,14 @@ def write_rows(path, head, rows):
 
 
 def grid_points():
-    """One cell more than the panel on each side, so that lines leave it before they end."""
+    """The grid extends one cell beyond the panel on each side, so that lines leave the panel before they end."""
     cell = WIDTH / CELLS
     across, down = CELLS + 3, round(HEIGHT / cell) + 3
     return across, down, [((i - 1) * cell, (j - 1) * cell) for j in range(down) for i in range(across)]
 
 
 def measured(limn, folder, method, params, places):
-    """Distances of the places from the sets of a and b, as limn prints them."""
+    """The distances of the places from the sets of a and b, as limn prints them."""
     train, model, grid = (os.path.join(folder, name) for name in ("train.csv", "model", "grid.csv"))
     write_rows(train, ["x", "y", "class"], [(*p, c) for c in POINTS for p in POINTS[c]])
     write_rows(grid, ["x", "y"], [(f"{x:.6f}", f"{y:.6f}") for x, y in places])
@@ -72,10 +72,10 @@ def measured(limn, folder, method, params, places):
 # ---- level sets ----
 
 def loops(values, across, down):
-    """Closed lines around where values, across x down of them, are above 0, in cells. What is
-    beyond the grid counts as below. Between neighbours values are linear, so that lines at the
-    distance THICK from a point, line or polygon are straight where they should be: within a cell of
-    them, on one side of the set, the distance is."""
+    """Closed lines around the areas where values (across x down of them) are above 0, in cells. Points
+    beyond the grid count as below. Values are interpolated linearly between neighbours. That keeps
+    the lines at distance THICK from a point, line or polygon straight where they should be, because
+    the distance is linear within a cell of them, on one side of the set."""
     def value(i, j):
         return values[j * across + i] if 0 <= i < across and 0 <= j < down else -1e9
 
@@ -94,7 +94,7 @@ def loops(values, across, down):
                 continue
             out = [k for k in range(4) if inside[k] and not inside[(k + 1) % 4]]
             back = [k for k in range(4) if not inside[k] and inside[(k + 1) % 4]]
-            if len(out) == 2:  # a saddle: the middle says which corners belong together
+            if len(out) == 2:  # a saddle: the value in the middle decides which corners belong together
                 turn = 1 if sum(value(*c) for c in corner) > 0 else -1
                 back = [(k + turn) % 4 for k in out]
             for k, l in zip(out, back):
@@ -112,8 +112,8 @@ def loops(values, across, down):
 
 
 def simplified(line, most):
-    """Without the points that lie within `most` of the line between those that stay
-    (Douglas and Peucker), first and last kept."""
+    """The line without the points that lie within `most` of the line between those kept (Douglas and
+    Peucker); the first and last points are kept."""
     keep, open_ranges = {0, len(line) - 1}, [(0, len(line) - 1)]
     while open_ranges:
         first, last = open_ranges.pop()
@@ -138,7 +138,7 @@ def number(value):
 
 
 def path(values, across, down):
-    """Level set as SVG path data, in pixels of the panel."""
+    """A level set as SVG path data, in pixels of the panel."""
     pixel, words = SCALE * WIDTH / CELLS, []
     for line in loops(values, across, down):
         line = [((x - 1) * pixel, HEIGHT * SCALE - (y - 1) * pixel) for x, y in line]
@@ -186,14 +186,14 @@ def panel(limn, folder, index, out):
                 out.append(f'<path d="{data}"/>')
             level += STEP
         out.append("</g>")
-    if method in ("nsc", "nrh"):  # small sets, which points must not hide
+    if method in ("nsc", "nrh"):  # small sets, which the points must not hide
         draw_points(out)
     for c in POINTS:
         thick = {"nsc": 2.4, "nrh": 2}.get(method, 1) * THICK
         data = path([thick - v for v in grid[c]], across, down)
         look = {"nch": "body", "nsc": "spot", "nrh": "spot"}.get(method, "set")
         out.append(f'<path d="{data}" fill="{INK[c]}" stroke="{INK[c]}" class="{look}"/>')
-        if method == "nsc":  # the sphere goes through the farthest point
+        if method == "nsc":  # the sphere passes through the farthest point
             start = len(places) + (0 if c == "a" else len(POINTS["a"]))
             radius = max(d[c][start:start + len(POINTS[c])])
             data = path([radius - v for v in grid[c]], across, down)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains and evaluates on the bundled digits, and leaves model and report in quickstart/.
+# Trains and evaluates a model on the bundled digits; writes model and report to quickstart/.
 set -eu
 limn=$1
 data=$(cd "$(dirname "$0")/../examples/data" && pwd)

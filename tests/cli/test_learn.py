@@ -215,11 +215,11 @@ def test_info_tells_of_learning(limn, files):
     assert said["mark"]["bytes"] == (files / "rest.csv").stat().st_size
     words = limn("info", "start.limn").stdout
     assert "  trained on      100 rows, seed 1\n" in words
-    assert "  learned         200 rows since, 300 in all\n" in words
-    assert "  last data       200 rows read of the file whose first" in words
+    assert "  learned         200 rows since training, 300 in all\n" in words
+    assert "  last data       200 rows read from the file whose first" in words
     assert said["mark"]["hash"] in words
     limn("learn", "start.limn", "-", input=(files / "rest.csv").read_text())
-    assert "200 rows read of a stream" in limn("info", "start.limn").stdout
+    assert "200 rows read from a stream" in limn("info", "start.limn").stdout
 
 
 # ---- forgetting ----
@@ -284,7 +284,7 @@ def test_forgetting_again_changes_nothing(limn, files):
     (files / "ids.txt").write_text("".join(f"{i}\n" for i in range(0, 100, 3)))
     limn("learn", "start.limn", "--forget", "ids.txt")
     once = (files / "start.limn").read_bytes()
-    assert "forgot 0 of 34 rows; the model does not keep the others" in \
+    assert "forgot 0 of 34 rows; the others are not in the model" in \
         limn("learn", "start.limn", "--forget", "ids.txt").stdout
     assert (files / "start.limn").read_bytes() == once
     (files / "none.txt").write_text("")
@@ -302,8 +302,8 @@ def test_everything_can_be_forgotten(limn, files):
 
 
 @pytest.mark.parametrize("line,words", [
-    ("abc", "'abc' is not the id of a row"), ("-3", "'-3' is not"), ("1.5", "'1.5' is not"),
-    ("7,8", "'7,8' is not"), ("99999999999999999999999", "is not the id"),
+    ("abc", "'abc' is not a row id"), ("-3", "'-3' is not"), ("1.5", "'1.5' is not"),
+    ("7,8", "'7,8' is not"), ("99999999999999999999999", "is not a row id"),
     ("100", "there is no row 100: the model has seen 100 rows"), ("0x3", "'0x3' is not")])
 def test_wrong_ids_are_refused_with_their_line(fails, files, line, words):
     before = (files / "start.limn").read_bytes()
@@ -325,7 +325,7 @@ def test_a_file_of_ids_that_is_not_there(fails, files):
 
 def test_models_that_cannot_learn(fails, limn, files):
     limn("train", "first.csv", "-m", "knn", "-o", "knn.limn")
-    assert "knn model cannot learn row by row" in fails(2, "learn", "knn.limn", "rest.csv")
+    assert "a knn model cannot learn row by row" in fails(2, "learn", "knn.limn", "rest.csv")
     assert "knn model cannot forget" in fails(2, "learn", "knn.limn", "--forget", "ids.txt")
     assert "knn model cannot forget" in fails(2, "learn", "knn.limn", "--compact")
 
@@ -342,22 +342,22 @@ def test_wrong_files(fails, files):
 
 def test_wrong_usage(fails, files):
     cases = {("start.limn",): "needs DATA to learn from",
-             ("start.limn", "--compact", "--resume"): "--resume is about the rows of DATA",
-             ("start.limn", "--compact", "--report-every", "5"): "--report-every is about",
-             ("start.limn", "--compact", "--checkpoint-every", "5"): "--checkpoint-every is about",
+             ("start.limn", "--compact", "--resume"): "--resume needs DATA to learn from",
+             ("start.limn", "--compact", "--report-every", "5"): "--report-every needs DATA",
+             ("start.limn", "--compact", "--checkpoint-every", "5"): "--checkpoint-every needs DATA",
              ("start.limn", "-", "--resume"): "standard input",
              ("start.limn", "-", "--forget", "-"): "both read standard input",
              ("start.limn", "rest.csv", "-o", "rest.csv"): "would replace the input",
              ("start.limn", "rest.csv", "--forget", "first.csv", "-o", "first.csv"): "would replace",
              ("start.limn", "rest.csv", "-o", "-", "--checkpoint-every", "5"): "needs a file",
              ("start.limn", "rest.csv", "-o", "-", "--report-every", "5"): "standard output",
-             ("start.limn", "rest.csv", "--no-label"): "needs a label",
+             ("start.limn", "rest.csv", "--no-label"): "needs labels",
              ("start.limn", "rest.csv", "--checkpoint-every", "5m"): "such as 30s",
              ("start.limn", "rest.csv", "--checkpoint-every", "0"): "such as 1000",
              ("start.limn", "rest.csv", "--checkpoint-every", "-5s"): "such as 1000",
              ("start.limn", "rest.csv", "--checkpoint-every", "s"): "such as 1000",
              ("start.limn", "rest.csv", "--report-every", "0"): "a whole number from 1",
-             ("/dev/null", "rest.csv"): "name one with -o",
+             ("/dev/null", "rest.csv"): "name a file with -o",
              ("-", "rest.csv"): "a model cannot be read from standard input"}
     before = (files / "start.limn").read_bytes()
     for args, words in cases.items():

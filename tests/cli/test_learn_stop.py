@@ -177,10 +177,10 @@ def test_an_interrupted_file_is_resumed(limn, files):
     mark = info(files / "m.limn")["mark"]["rows"]
     assert 0 < mark < 20000
     assert said == (f"limn: interrupted; m.limn has learned the first {mark} row"
-                    f"{'' if mark == 1 else 's'} of data.csv; --resume goes on from there\n")
+                    f"{'' if mark == 1 else 's'} of data.csv; --resume continues from there\n")
     done = limn("learn", "m.limn", "data.csv", "--resume")
     assert f"learned {20000 - mark} row" in done.stdout
-    assert f"of data.csv behind {mark} read before" in done.stdout
+    assert f"of data.csv after skipping {mark} already read" in done.stdout
     assert same(files, "m.limn")
 
 
@@ -216,13 +216,13 @@ def killed(files, *command, at):
 def test_resuming_after_the_end_learns_nothing(limn, files):
     limn("learn", "m.limn", "data.csv")
     done = limn("learn", "m.limn", "data.csv", "--resume")
-    assert "learned 0 rows of data.csv behind 600 read before" in done.stdout
+    assert "learned 0 rows of data.csv after skipping 600 already read" in done.stdout
     assert same(files, "m.limn")
 
 
 def test_resuming_what_was_never_begun_learns_everything(limn, files):
     done = limn("learn", "m.limn", "data.csv", "--resume")  # killed before the first checkpoint
-    assert done.stderr == ("limn: the model has not learned from a file yet; --resume begins with "
+    assert done.stderr == ("limn: the model has not learned from a file yet; --resume starts at "
                            "the first row\n")
     assert same(files, "m.limn")
 
@@ -230,8 +230,8 @@ def test_resuming_what_was_never_begun_learns_everything(limn, files):
 def test_rows_that_were_learned_before_are_warned_of(limn, files):
     limn("learn", "m.limn", "data.csv")
     done = limn("learn", "m.limn", "data.csv")
-    assert done.stderr == ("limn: warning: the model has learned 600 rows of data.csv before; they "
-                           "are learned again (--resume skips them)\n")
+    assert done.stderr == ("limn: warning: the model has already learned 600 rows of data.csv and "
+                           "learns them again (--resume skips them)\n")
     assert info(files / "m.limn")["rows"] == FIRST + 1200
     assert limn("learn", "m.limn", "first.csv").stderr == ""
 
@@ -251,14 +251,14 @@ def test_another_file_is_refused(limn, fails, files, table, rows):
     before = (files / "m.limn").read_bytes()
     (files / "other.csv").write_text("\n".join([header(table), *rows[1:]]) + "\n")
     sentence = fails(3, "learn", "m.limn", "other.csv", "--resume")
-    assert "other.csv: --resume: this is not the file that the model has learned 600 rows of" in \
+    assert "other.csv: --resume: this is not the file from which the model learned 600 rows" in \
         sentence
     sentence = fails(3, "learn", "m.limn", "first.csv", "--resume")  # shorter than what was hashed
     assert "this is not the file" in sentence
     limn("learn", "m.limn", "-", "-o", "n.limn", input=(files / "data.csv").read_text())
     assert "from a stream" in fails(3, "learn", "n.limn", "data.csv", "--resume")
     os.mkfifo(files / "pipe")
-    assert "can be read again" in fails(2, "learn", "m.limn", "pipe", "--resume")
+    assert "needs a regular file" in fails(2, "learn", "m.limn", "pipe", "--resume")
     assert (files / "m.limn").read_bytes() == before
 
 
@@ -269,7 +269,7 @@ def test_a_file_that_was_cut_behind_its_first_bytes(limn, fails, files):
     limn("learn", "m.limn", "long.csv")
     part(table, 0, 3500).csv(files / "long.csv")
     sentence = fails(3, "learn", "m.limn", "long.csv", "--resume")
-    assert "the model has read 4000 rows of it, but it has only 3500" in sentence
+    assert "the model has read 4000 rows of this file, but it has only 3500" in sentence
 
 
 def test_an_interrupted_output_is_resumed(limn, files):

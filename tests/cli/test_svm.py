@@ -96,7 +96,7 @@ def test_proba_needs_a_model_that_has_it(limn, fails, numbers):
     for row in rows:
         p = {name[2:]: float(value) for name, value in row.items() if name != "label"}
         assert abs(sum(p.values()) - 1) < 1e-9 and row["label"] == max(p, key=p.get)
-    assert "exclude" in fails(2, "predict", "a.limn", numbers, "--proba", "--scores")
+    assert "cannot be used together" in fails(2, "predict", "a.limn", numbers, "--proba", "--scores")
 
 
 def test_votes_need_pairs_that_vote(limn, fails, numbers):

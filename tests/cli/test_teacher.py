@@ -20,8 +20,8 @@ def test_a_method_that_takes_no_teacher_says_so(train, model, tmp_path):
 
 
 def test_parameters_of_a_teacher_need_a_method_that_teaches(train, model):
-    assert "there is no teacher; name its method: --teacher METHOD" in train("-p", "teacher.k=3")
-    assert "that model is trained already" in train("--teacher", model, "-p", "teacher.k=3")
+    assert "there is no teacher; name its method with --teacher METHOD" in train("-p", "teacher.k=3")
+    assert "is not a method but a model file, which is already trained" in train("--teacher", model, "-p", "teacher.k=3")
 
 
 def test_a_teacher_that_is_not_there(train):

@@ -16,6 +16,20 @@ def test_summary_in_words(limn, train_csv, tmp_path):
     assert done.stderr == ""
 
 
+def test_one_row_is_not_1_rows(limn, tmp_path):
+    (tmp_path / "one.csv").write_text("a,b\n1,2\n")
+    done = limn("train", "one.csv", "--task", "search", "--no-label", "-m", "knn", "-o", "m.limn")
+    assert "knn: trained on 1 row, 2 features\n" in done.stdout
+    assert "a query touches 1 vector (" in done.stdout
+    words = limn("info", "m.limn").stdout
+    assert "m.limn: a knn model, " in words and "  trained on      1 row, seed 1\n" in words
+
+
+def test_the_article_of_a_method(limn, train_csv):
+    limn("train", train_csv, "-m", "lda", "-o", "m.limn")
+    assert limn("info", "m.limn").stdout.startswith("m.limn: an lda model, ")
+
+
 def test_summary_as_json(limn, train_csv, tmp_path):
     done = limn("train", train_csv, "-m", "knn", "-p", "k=3", "-o", "m.limn", "--json")
     summary = json.loads(done.stdout)

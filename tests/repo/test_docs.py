@@ -107,7 +107,7 @@ def test_a_table_that_stands_twice_is_found(copy):
     done = docs(copy, "--check")
     assert done.returncode == 1
     assert ("docs/methods/discriminants.md, docs/methods/lda.md: <!-- params: lda --> ... <!-- end --> "
-            "stands 2 times, once is enough\n") in done.stdout
+            "appears 2 times; keep one\n") in done.stdout
 
 
 def test_the_page_of_commands_must_have_its_part(copy):
