@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Two builds of limn side by side: does any method answer, train or learn slower than before?
 
-  python3 bench/builds.py OLD/limn NEW/limn > bench/results/builds.txt
+  python3 bench/builds.py OLD/limn NEW/limn
 
 Both answer from the same model files, which OLD writes, so only the code differs. Runs alternate
-between the two; each figure is the best of ROUNDS runs: latency of single calls (median over rows),
-rows per second in batch, seconds of training. LIMN_DATA names the folder of the data sets."""
+between the two; each figure is the best of ROUNDS runs: latency of single calls (mean and p99 over
+rows), us per row in batch, seconds of training. LIMN_DATA names the folder of the data sets."""
 import json
 import os
 import platform
@@ -50,7 +50,7 @@ def machine():
 
 def figures(program, model, rows):
     out = json.loads(run(program, "eval", model, rows, "--json", "-q"))
-    return out["latency_us_p50"], out["latency_us_p99"], 1e6 / out["batch_rows_per_s"], out["error"]
+    return out["latency_us_mean"], out["latency_us_p99"], 1e6 / out["batch_rows_per_s"], out["error"]
 
 
 def train(program, data, method, model):
@@ -95,7 +95,7 @@ def main():
         sys.exit(__doc__)
     programs = [os.path.abspath(p) for p in sys.argv[1:]]
     print(f"{machine()}; {run(programs[0], '--version').strip()}, before and after\n")
-    heads = ("us median", "us p99", "us in batch", "s to train")
+    heads = ("us mean", "us p99", "us in batch", "s to train")
     print(" " * 50 + "".join(f" {head + ', old, new, ratio':>25.25}" for head in heads))
     with tempfile.TemporaryDirectory() as folder:
         for data, method in CASES:

@@ -2,9 +2,9 @@
 """Runs the benchmarks one after the other and writes what they print to bench/results/.
 
 Nothing else should run on the machine. Names as arguments choose among them: kernels scan knn svm
-vpc hulls bforest parse open. The optional real data sets are looked for in LIMN_DATA; without them
-random data of the same shape is used (hulls, bforest: what needs them is left out). The first run of
-svm trains its machines, which takes some minutes.
+front vpc hulls bforest parse open. The optional real data sets are looked for in the folder that
+LIMN_DATA names; without them random data of the same shape is used (front, hulls, bforest: what
+needs them is left out). The first run of svm and front trains their models, which takes half an hour.
 """
 import os
 import platform
@@ -15,7 +15,10 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, "build-gcc")
 RESULTS = os.path.join(ROOT, "bench", "results")
-DATA = os.path.abspath(os.environ.get("LIMN_DATA", os.path.join(ROOT, "..", "shared", "data")))
+PYTHON = "/usr/bin/python3"
+
+sys.path.insert(0, os.path.join(ROOT, "bench", "peers"))
+from real_data import find_split  # noqa: E402
 
 
 def program(name):
@@ -33,25 +36,23 @@ def cpu():
 
 def data_or_shape(name, shape):
     """The arguments of bench_scan for a real data set, or a random one of its shape."""
-    files = [os.path.join(DATA, f"{name}.{part}.svm.gz") for part in ("train", "test")]
-    if all(map(os.path.exists, files)):
-        return ["--data", *files]
-    return shape.split("x")
+    files = find_split(name)
+    return ["--data", *files] if files else shape.split("x")
 
 
-def record(name, commands):
+def record(name, *commands):
     """Runs the commands and keeps their output under the benchmark's name."""
     print(f"== {name}", flush=True)
     text = f"make bench: {name}\n{cpu()}\n"
-    for command, env in commands:
-        done = subprocess.run(command, cwd=ROOT, env=dict(os.environ, LIMN_DATA=DATA, **env),
-                              text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    for command in commands:
+        done = subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
         print(done.stdout, flush=True)
         if done.returncode:
             sys.exit(f"{command[0]} failed")
         text += "\n" + done.stdout
     with open(os.path.join(RESULTS, name + ".txt"), "w", encoding="utf-8") as file:
-        file.write(text.replace(DATA + "/", "").replace(ROOT + "/", ""))
+        file.write(text.replace(ROOT + "/", ""))
 
 
 def big_model(folder):
@@ -66,41 +67,59 @@ def big_model(folder):
     return path
 
 
+def cached(name):
+    return os.path.join(BUILD, "bench", name + "-cache")
+
+
+def run_front(limn):
+    if not os.path.exists(program("front")):
+        sys.exit("bench_front was not built: it needs g++, hnswlib and FLANN (scripts/deps.sh bench)")
+    record("front", [PYTHON, "bench/peers/front.py", "--limn", limn, "--front", program("front"),
+                     "--cache", cached("front"), "--json", os.path.join(RESULTS, "front.json")])
+    subprocess.run([PYTHON, "scripts/front_picture.py"], cwd=ROOT, check=True)
+
+
+def run_knn():
+    names = ["mnist", "letter"] if find_split("mnist") else ["60000x784", "16000x16"]
+    record("knn", *([PYTHON, "bench/peers/knn.py", name] for name in names))
+
+
+def run_open():
+    with tempfile.TemporaryDirectory() as folder:
+        record("open", [program("open"), big_model(folder)])
+
+
+def benchmarks():
+    """The benchmarks by name, in the order of a full run."""
+    limn = os.path.join(BUILD, "limn")
+    return {
+        "kernels": lambda: record("kernels", [program("kernels")]),
+        "scan": lambda: record("scan", *([program("scan"), *data_or_shape(name, shape)] for name, shape in
+                                         (("letter", "16000x16"), ("mnist", "60000x784")))),
+        "knn": run_knn,
+        "svm": lambda: record("svm", [PYTHON, "bench/peers/svm.py", "--bench", program("svm"),
+                                      "--cache", cached("svm")]),
+        "front": lambda: run_front(limn),
+        "vpc": lambda: record("vpc", [PYTHON, "bench/peers/vpc.py", "--limn", limn]),
+        "hulls": lambda: record("hulls", [PYTHON, "bench/papers/hulls.py", "--limn", limn]),
+        "bforest": lambda: record("bforest", [PYTHON, "bench/papers/bforest.py", "--limn", limn]),
+        "parse": lambda: record("parse", [program("parse")],
+                                [PYTHON, "bench/peers/parse.py", "--parse", program("parse")]),
+        "open": run_open,
+    }
+
+
 def main():
-    wanted = sys.argv[1:] or ["kernels", "scan", "knn", "svm", "vpc", "hulls", "bforest",
-                              "parse", "open"]
+    known = benchmarks()
+    unknown = set(sys.argv[1:]) - set(known)
+    if unknown:
+        sys.exit(f"there is no benchmark {', '.join(sorted(unknown))}; there are: {' '.join(known)}")
     os.makedirs(RESULTS, exist_ok=True)
     if not os.path.exists(os.path.join(BUILD, "build.ninja")):
         subprocess.run(["meson", "setup", BUILD, "--buildtype=release"], cwd=ROOT, check=True)
     subprocess.run(["ninja", "-C", BUILD], check=True, stdout=subprocess.DEVNULL)
-    python = "/usr/bin/python3"
-    if "kernels" in wanted:
-        record("kernels", [([program("kernels")], {})])
-    if "scan" in wanted:
-        record("scan", [([program("scan"), *data_or_shape("letter", "16000x16")], {}),
-                        ([program("scan"), *data_or_shape("mnist", "60000x784")], {})])
-    if "knn" in wanted:
-        real = os.path.exists(os.path.join(DATA, "mnist.train.svm.gz"))
-        names = ["mnist", "letter"] if real else ["60000x784", "16000x16"]
-        record("knn", [([python, "bench/peers/knn.py", name], {}) for name in names])
-    if "svm" in wanted:
-        record("svm", [([python, "bench/peers/svm.py", "--bench", program("svm"), "--cache",
-                         os.path.join(BUILD, "bench", "svm-cache")], {})])
-    if "vpc" in wanted:
-        record("vpc", [([python, "bench/peers/vpc.py", "--limn", os.path.join(BUILD, "limn")],
-                        {})])
-    if "hulls" in wanted:
-        record("hulls", [([python, "bench/papers/hulls.py", "--limn", os.path.join(BUILD, "limn")],
-                          {})])
-    if "bforest" in wanted:
-        record("bforest", [([python, "bench/papers/bforest.py", "--limn",
-                             os.path.join(BUILD, "limn")], {})])
-    if "parse" in wanted:
-        record("parse", [([program("parse")], {}),
-                         ([python, "bench/peers/parse.py", "--parse", program("parse")], {})])
-    if "open" in wanted:
-        with tempfile.TemporaryDirectory() as folder:
-            record("open", [([program("open"), big_model(folder)], {})])
+    for name in sys.argv[1:] or known:
+        known[name]()
 
 
 if __name__ == "__main__":

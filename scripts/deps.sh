@@ -7,7 +7,7 @@ build="gcc meson ninja-build pkg-config zlib1g-dev libxxhash-dev libjansson-dev
        libopenblas-dev liblapacke-dev libsvm-dev"
 check="clang clang-format libclang-rt-dev libcmocka-dev python3 python3-pytest python3-pytest-xdist
        python3-numpy python3-sklearn groff-base zsh libsvm-tools"
-bench="python3-pandas python3-faiss libflann1.9 time"
+bench="g++ python3-pandas python3-faiss python3-xgboost libflann-dev libhnswlib-dev time"
 
 wanted=""
 for group in "$@"; do
@@ -29,7 +29,7 @@ limn needs these packages (their names depend on your system):
          zlib, xxhash, jansson, OpenBLAS, LAPACKE and libsvm with their headers
   check: clang, clang-format, compiler-rt, cmocka, python3 with pytest, numpy and scikit-learn,
          groff, zsh, the LIBSVM programs
-  bench: pandas and faiss for python3, FLANN 1.9, GNU time
+  bench: a C++ compiler, pandas, faiss and xgboost for python3, FLANN 1.9, hnswlib, GNU time
 TEXT
     exit 0
 fi

@@ -178,7 +178,7 @@ static void print_value(const char *isa, const bench_case *c, double fill, int j
         printf("{\"isa\":\"%s\",\"op\":\"%s\",\"n\":%zu,\"ns_per_value\":%.4f}\n", isa, c->name,
                c->values, ns);
     else
-        printf("%-9s %-10s %28.3f ns a value, %zu values\n", isa, c->name, ns, c->values);
+        printf("%-9s %-10s %28.3f ns per value, %zu values\n", isa, c->name, ns, c->values);
 }
 
 static peak_loop *peak_of(const char *isa) {

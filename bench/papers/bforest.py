@@ -4,14 +4,13 @@
 
 Sections, all unless given:
   error    error on the data sets of the paper: one pass in file order, unscaled, means over seeds
-  scaling  comparisons a tree as rows of the 100-D hypercube come in (the paper's Figures 2 to 4):
+  scaling  comparisons per tree as rows of the 100-D hypercube come in (the paper's Figures 2 to 4):
            a logarithm at 50 children, a power law without a limit
-  speed    rows a second when learning, microseconds of a query
+  speed    rows per second when learning, microseconds of a query
 
 Data sets are looked for in LIMN_DATA; those that are missing are left out.
 """
 import argparse
-import gzip
 import json
 import math
 import os
@@ -22,8 +21,8 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "peers"))
 from limn_command import Command  # noqa: E402
+from real_data import read_lines, write_lines as write  # noqa: E402
 
-DATA = os.environ.get("LIMN_DATA", os.path.join("..", "shared", "data"))
 STYLES = {"paper": ["style=paper"], "default": []}
 # Seeds; aim of style=paper and its tolerance; the most that the default may have; the paper's.
 SETS = {
@@ -52,23 +51,9 @@ class Forests(Command):
 # ---- data ----
 
 
-def lines_of(name):
-    path = os.path.join(DATA, name + ".svm.gz")
-    if not os.path.exists(path):
-        return None
-    with gzip.open(path) as file:
-        return file.read().splitlines()
-
-
-def write(path, lines):
-    with open(path, "wb") as file:
-        file.write(b"\n".join(lines) + b"\n")
-    return path
-
-
 def split(limn, name):
     """Files of training and test rows, in file order; letter as in the paper: the first 15,000."""
-    train, test = lines_of(name + ".train"), lines_of(name + ".test")
+    train, test = read_lines(name + ".train"), read_lines(name + ".test")
     if not train or not test:
         return None
     if name == "letter":
@@ -99,7 +84,7 @@ def verdict(style, error, aim, tolerance, most):
 def show_error(limn):
     print("Error %, one pass in file order, unscaled, means over seeds\n")
     print(f"{'':10}{'style':>9}{'seeds':>7}{'error':>8}{'sd':>7}   {'aim':22}{'paper':>7}"
-          f"{'1-NN':>7}{'points':>8}{'a query':>9}")
+          f"{'1-NN':>7}{'points':>8}{'compared':>10}")
     for name, (seeds, aim, tolerance, most, paper) in SETS.items():
         files = split(limn, name)
         if not files:
@@ -117,8 +102,8 @@ def show_error(limn):
             error = float(np.mean(errors))
             print(f"{name:10}{style:>9}{seeds:7}{error:8.2f}{np.std(errors):7.2f}   "
                   f"{verdict(style, error, aim, tolerance, most):22}{paper or '-':>7}"
-                  f"{nearest:7.2f}{np.mean(points):8.0f}{np.mean(touched):9.0f}", flush=True)
-    print("\npoints: rows stored; a query: comparisons, early stop included\n")
+                  f"{nearest:7.2f}{np.mean(points):8.0f}{np.mean(touched):10.0f}", flush=True)
+    print("\npoints: rows stored; compared: rows compared with a query, early stop included\n")
 
 
 def comparisons(limn, sizes, children):
@@ -128,7 +113,7 @@ def comparisons(limn, sizes, children):
         data = hypercube(limn, n + 3000)
         done = limn.train(data, ["style=paper", "eps=0", f"trees={TREES}", f"children={children}"],
                           more=("--task", "regress"))
-        found.append(limn.stats()["comparisons a query"] / TREES)
+        found.append(limn.stats()["comparisons per query"] / TREES)
         print(f"{children or 'any':>9}{n:10}{found[-1]:13.1f}{done['seconds']:10.1f} s",
               flush=True)
     return found
@@ -142,7 +127,7 @@ def fit(x, y):
 
 
 def show_scaling(limn):
-    print(f"Comparisons a tree and query, {DIMS}-D hypercube, every row added, style=paper\n")
+    print(f"Comparisons per tree and query, {DIMS}-D hypercube, every row added, style=paper\n")
     print(f"{'children':>9}{'rows':>10}{'comparisons':>13}{'training':>12}")
     limited = comparisons(limn, LIMITED, 50)
     unlimited = comparisons(limn, UNLIMITED, 0)
@@ -157,7 +142,7 @@ def show_scaling(limn):
 
 def show_speed(limn):
     print("Learning and queries, one thread\n")
-    print(f"{'':10}{'style':>9}{'rows/s':>9}{'us a query':>12}{'p99':>8}{'batch rows/s':>14}"
+    print(f"{'':10}{'style':>9}{'rows/s':>9}{'us mean':>10}{'p50':>8}{'p99':>8}{'batch rows/s':>14}"
           f"{'model MB':>10}")
     for name in SETS:
         files = split(limn, name)
@@ -167,7 +152,8 @@ def show_speed(limn):
             done = limn.train(files[0], params, more=("--threads", "1"))
             asked = limn.eval(files[1], "--threads", "1")
             print(f"{name:10}{style:>9}{done['rows'] / done['seconds']:9.0f}"
-                  f"{asked['latency_us_p50']:12.1f}{asked['latency_us_p99']:8.1f}"
+                  f"{asked['latency_us_mean']:10.1f}{asked['latency_us_p50']:8.1f}"
+                  f"{asked['latency_us_p99']:8.1f}"
                   f"{asked['batch_rows_per_s']:14.0f}{asked['model_bytes'] / 1e6:10.1f}",
                   flush=True)
     print()

@@ -31,7 +31,6 @@ import joblib  # noqa: E402  (after the environment)
 import numpy as np  # noqa: E402
 import sklearn  # noqa: E402
 import xgboost  # noqa: E402
-from sklearn.base import BaseEstimator  # noqa: E402
 from sklearn.datasets import load_svmlight_file  # noqa: E402
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier  # noqa: E402
 from sklearn.exceptions import ConvergenceWarning  # noqa: E402
@@ -40,6 +39,7 @@ from sklearn.neural_network import MLPClassifier  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
 import flatten  # noqa: E402
+from python_call import Empty  # noqa: E402
 from real_data import find, find_split  # noqa: E402
 
 # C, gamma and scaling of the svm; the other methods have their defaults.
@@ -87,19 +87,6 @@ def scaled(kind, x, t):
 
 
 # ---- models ----
-
-
-class Empty(BaseEstimator):
-    """What a call of scikit-learn's costs before anything happens: rows checked, labels made."""
-
-    def fit(self, x, y):
-        self._validate_data(x, y)
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict(self, x):
-        x = self._validate_data(x, reset=False)
-        return self.classes_[np.zeros(len(x), int)]
 
 
 class Network:
@@ -353,16 +340,16 @@ def check_walks(name, rows):
 
 LEGEND = f"""
 mean, p50, p99: single calls in C, one thread, one process, the models in turn ({ROUNDS} turns of
-{SECONDS} s, the turn with the lowest mean counts): the test rows in a shuffle, a row at its best of 5
-passes or more; scaling included (LIBSVM gets scaled rows as nodes, made beforehand). Forests and
-networks are walked in plain C over flat arrays, compiled for this machine; their answers are
-compared with the original's. batch: one thread, limn_predict with all rows; forests and networks: the faster of the
-original's call with all rows and the walk in a loop. Python call: mean of the original's own call with one row;
-an empty call checks one row and makes its label. train: all cores, wall clock (hnswlib: one);
-LIBSVM evaluates the machine of limn svm. MB: the model file, the flat arrays, the index with its
-rows. front: no other model errs less in less mean time.
-Parameters: defaults but for those of svm; xgboost with tree_method=hist, MLP on z-scores,
-hnswlib M=16 ef_construction=200, FLANN 4 kd-trees."""
+{SECONDS} s; the turn with the lowest mean counts): the test rows in a shuffle, each row at its best of
+5 passes or more, scaling included (LIBSVM gets scaled rows as nodes, made beforehand). Forests and
+networks are walked in plain C over flat arrays, compiled for this machine; they must err exactly as
+often as the original. batch: one thread; limn_predict with all rows; forests and networks: the faster
+of the original's call with all rows and the walk in a loop. Python call: mean of the original's own
+call with one row; an empty call checks one row and makes its label. train: wall clock on all cores
+(hnswlib: one core); LIBSVM evaluates the machine of limn svm. MB: the model file, the flat arrays, or
+the index with its rows. front: no other model errs less in less mean time.
+Parameters: defaults except for svm; xgboost with tree_method=hist, MLP on z-scores, hnswlib M=16
+ef_construction=200, FLANN 4 kd-trees."""
 
 
 def kept(rows):

@@ -5,7 +5,6 @@ and fall back to an old kernel: OPENBLAS_CORETYPE is set to the CPU's real famil
 
   knn.py NAME [QUERIES]      NAME: mnist, letter, ... of LIMN_DATA; or ROWSxFEATURES for random data
 """
-import gzip
 import os
 import sys
 import time
@@ -23,8 +22,7 @@ from sklearn.datasets import load_svmlight_file  # noqa: E402
 from sklearn.neighbors import NearestNeighbors  # noqa: E402
 
 from limn_ctypes import Limn  # noqa: E402
-
-DATA = os.environ.get("LIMN_DATA", os.path.join("..", "shared", "data"))
+from real_data import find_split  # noqa: E402
 
 
 def load(name, queries):
@@ -33,12 +31,12 @@ def load(name, queries):
         rng = np.random.default_rng(1)
         return (rng.standard_normal((n, d), np.float32),
                 rng.standard_normal((queries, d), np.float32))
-    parts = []
-    for part in ("train", "test"):
-        with gzip.open(os.path.join(DATA, f"{name}.{part}.svm.gz")) as file:
-            parts.append(load_svmlight_file(file, n_features=parts[0].shape[1] if parts else None)
-                         [0].toarray().astype(np.float32))
-    return parts[0], parts[1][:queries]
+    files = find_split(name)
+    if not files:
+        sys.exit(f"{name} is not in LIMN_DATA")
+    train = load_svmlight_file(files[0])[0]
+    test = load_svmlight_file(files[1], n_features=train.shape[1])[0]
+    return train.toarray().astype(np.float32), test[:queries].toarray().astype(np.float32)
 
 
 def main():
@@ -65,7 +63,7 @@ def main():
                 best[peer] = min(best.get(peer, 1e9), time.perf_counter() - start)
         for peer, seconds in best.items():
             flops = len(train) * train.shape[1] * len(test) / seconds / 1e9
-            print(f"  k={k:<3} {peer:<18} {1e6 * seconds / len(test):9.1f} us a query"
+            print(f"  k={k:<3} {peer:<18} {1e6 * seconds / len(test):9.1f} us per query"
                   f"  {seconds / best['limn']:5.2f}x limn  {flops:7.1f} G multiply-adds/s")
         same = np.mean(limn.search(predictor, test, k)[0] == flat.search(test, k)[1])
         print(f"  k={k:<3} neighbours equal to faiss: {100 * same:.3f} %")

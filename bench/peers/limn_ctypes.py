@@ -60,7 +60,7 @@ class Limn:
         return x, np.array(names)[y].astype(int)
 
     def train(self, x, y, method, params=(), scale="auto", task=CLASSIFY):
-        """A model; y: a number a row, or None. Free it with limn_model_free."""
+        """A model; y: one number per row, or None. Free it with limn_model_free."""
         x = np.ascontiguousarray(x, np.float32)
         y = None if y is None else np.ascontiguousarray(y, np.float64)
         data, model = c.c_void_p(), c.c_void_p()

@@ -1,5 +1,6 @@
 """Where the real data sets are: the folder that LIMN_DATA names, as NAME.svm.gz or NAME.train.svm.gz
 and NAME.test.svm.gz. Without it no set is found, and benchmarks leave out what needs them."""
+import gzip
 import os
 
 
@@ -14,3 +15,18 @@ def find_split(name):
     """The paths of the training and the test part, or None unless both are there."""
     paths = [find(f"{name}.{part}") for part in ("train", "test")]
     return paths if all(paths) else None
+
+
+def read_lines(name):
+    """The rows of a part as lines of LIBSVM text, or None."""
+    path = find(name)
+    if not path:
+        return None
+    with gzip.open(path) as file:
+        return file.read().splitlines()
+
+
+def write_lines(path, lines):
+    with open(path, "wb") as file:
+        file.write(b"\n".join(lines) + b"\n")
+    return path

@@ -12,11 +12,10 @@
  * sum in double. A row is "near" when its class would change if every f with |f| <= b went the
  * other way; labels must agree on all others. Every row is asked alone and in a batch.
  *
- * serve: a round alternates slices of about SLICE seconds of LIBSVM (svm_predict_values on nodes
- * made beforehand), limn's single calls (limn_predict by votes) and its calls with BATCH rows; then
- * the machine's limits: multiply-adds in registers, and reading as many bytes as a query touches.
- * The caller takes the best of the rounds. Latency is the project's: best of 5 calls a row, then
- * the median and the 99th percentile over rows; mean is that of a plain loop over rows. */
+ * serve: a round times LIBSVM (svm_predict_values on nodes made beforehand) and limn's single calls
+ * (limn_predict by votes) as lm_latency defines latency, limn's calls with BATCH rows, then the
+ * machine's limits: multiply-adds in registers, and reading as many bytes as a query touches. The
+ * caller takes the best of the rounds. */
 #include "../micro/peak.h"
 #include "eval/evaluate.h"
 #include "model/model.h"
@@ -29,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 512, CHUNK = 256, LEAST_ROWS = 16, PEAK_ROUNDS = 20000 };
+enum { BATCH = 512, CHUNK = 256, PEAK_ROUNDS = 20000 };
 #define SLICE 0.05
 #define LATENCY 0.1
 #define BOUND 1e-5
@@ -134,7 +133,7 @@ static void split_row(bench *b, const float *row, size_t d, size_t at) {
         x[known] += row[j] * row[j];
 }
 
-/* At most so many rows of the file, evenly spaced. */
+/* At most the given number of rows of the file, evenly spaced. */
 static void take_rows(bench *b, const char *path, size_t rows) {
     limn_data *data = read_data(b->ctx, path);
     size_t d = data->schema.features;
@@ -380,30 +379,16 @@ static limn_status single_call(void *user, size_t row) {
     return ask(b, row, 1, b->classes);
 }
 
-static limn_status batch_call(void *user, size_t row) {
-    bench *b = user;
-    (void)row;
-    return ask(b, 0, b->n, b->classes);
-}
-
-/* Seconds a call: a plain loop over evenly spaced rows, as many as a slice has time for (judged by
- * the first), over and over when there is time for more. */
-static double loop(bench *b, lm_single_call call, size_t rows, size_t least) {
+/* Seconds per row of calls with all rows. */
+static double time_batch(bench *b) {
     double start = lm_clock(), took;
-    size_t done = 0;
-    check(b->ctx, call(b, 0));
-    took = lm_clock() - start;
-    size_t fit = (size_t)(SLICE / (took > 1e-9 ? took : 1e-9));
-    size_t count = fit < least ? least : fit;
-    count = count > rows ? rows : count;
-    start = lm_clock();
+    size_t calls = 0;
     do {
-        for (size_t i = 0; i < count; i++)
-            check(b->ctx, call(b, i * rows / count));
-        done += count;
+        check(b->ctx, ask(b, 0, b->n, b->classes));
+        calls++;
         took = lm_clock() - start;
     } while (took < SLICE);
-    return took / (double)done;
+    return took / (double)(calls * b->n);
 }
 
 static lm_timing latency(bench *b, lm_single_call call) {
@@ -449,7 +434,7 @@ static limits limits_of(const bench *b) {
     return l;
 }
 
-/* Multiply-adds a second. */
+/* Multiply-adds per second. */
 static double peak_rate(const limits *l) {
     float result;
     double start = lm_clock();
@@ -457,7 +442,7 @@ static double peak_rate(const limits *l) {
     return (double)made / (lm_clock() - start);
 }
 
-/* Bytes a second, warm. */
+/* Bytes per second, warm. */
 static double read_rate(const limits *l) {
     static volatile float sink;
     float result;
@@ -481,14 +466,11 @@ static int serve(bench *b) {
            libsvm_version);
     fflush(stdout);
     while (fgets(line, sizeof line, stdin)) {
-        double peer = loop(b, peer_call, b->n, LEAST_ROWS);
-        double single = loop(b, single_call, b->n, LEAST_ROWS);
-        double batch = loop(b, batch_call, 1, 1) / (double)b->n;
-        lm_timing peer_alone = latency(b, peer_call), alone = latency(b, single_call);
+        lm_timing peer = latency(b, peer_call), own = latency(b, single_call);
         printf("{\"peer_mean\":%.6g,\"peer_p50\":%.6g,\"peer_p99\":%.6g,\"mean\":%.6g,"
                "\"p50\":%.6g,\"p99\":%.6g,\"batch\":%.6g,\"read\":%.6g,\"peak\":%.6g}\n",
-               1e6 * peer, peer_alone.p50_us, peer_alone.p99_us, 1e6 * single, alone.p50_us,
-               alone.p99_us, 1e6 * batch, read_rate(&l), peak_rate(&l));
+               peer.mean_us, peer.p50_us, peer.p99_us, own.mean_us, own.p50_us, own.p99_us,
+               1e6 * time_batch(b), read_rate(&l), peak_rate(&l));
         fflush(stdout);
     }
     lm_free_aligned(&b->ctx->mem, l.block);

@@ -14,7 +14,6 @@ same parameters stay in the cache folder, so that only the first run takes minut
 Exits with 1 when a value is outside the bound or a label differs outside it.
 """
 import argparse
-import gzip
 import json
 import os
 import subprocess
@@ -35,7 +34,9 @@ import sklearn  # noqa: E402
 from sklearn.datasets import load_svmlight_file  # noqa: E402
 from sklearn.svm import SVC  # noqa: E402
 
-DATA = os.environ.get("LIMN_DATA", os.path.join("..", "shared", "data"))
+from python_call import Empty  # noqa: E402
+from real_data import find_split  # noqa: E402
+
 BATCH = 512  # as in svm.c
 SLICE = 0.05
 
@@ -68,28 +69,21 @@ def random_rows(features, classes, n, seed):
     return centres[y] + rng.standard_normal((n, features)), y
 
 
-def files_of(wanted):
-    """The files of the training and the test part; none unless both are there."""
-    files = [os.path.join(DATA, f"{wanted.file}.{part}.svm.gz") for part in ("train", "test")]
-    return files if all(map(os.path.exists, files)) else []
-
-
 def load(wanted):
     """Training and test part, x and y each, as they are in the files."""
-    files = files_of(wanted)
+    files = find_split(wanted.file)
     if not files:
         return random_rows(*wanted.shape, 3000, 2) + random_rows(*wanted.shape, 1000, 3)
     parts = []
     for path in files:
-        with gzip.open(path) as file:
-            x, y = load_svmlight_file(file, n_features=parts[0].shape[1] if parts else None)
+        x, y = load_svmlight_file(path, n_features=parts[0].shape[1] if parts else None)
         parts += [x.toarray(), y]
     return tuple(parts)
 
 
 def prepare(wanted, cache):
     """Scaled rows as NPY files: whether they are real, and their names."""
-    source = "real" if files_of(wanted) else "random"
+    source = "real" if find_split(wanted.file) else "random"
     base = os.path.join(cache, f"{wanted.name}-{source}")
     names = [f"{base}-train.npy", f"{base}-train-labels.npy",
              f"{base}-test.npy", f"{base}-test-labels.npy"]
@@ -167,11 +161,13 @@ class Child:
 
 
 class Peer:
-    """scikit-learn's machine: batches and single rows, by both calls."""
+    """scikit-learn's machine: batches and single rows, by both calls; and what a call costs."""
 
     def __init__(self, machine, x):
         self.x = x[np.arange(min(BATCH, len(x))) * len(x) // min(BATCH, len(x))].astype(np.float64)
-        self.calls = {"decision_function": machine.decision_function, "predict": machine.predict}
+        empty = Empty().fit(self.x, np.zeros(len(self.x)))
+        self.calls = {"SVC.decision_function": machine.decision_function,
+                      "SVC.predict": machine.predict, "an empty call": empty.predict}
         self.best = {}
 
     def keep(self, key, seconds):
@@ -208,18 +204,18 @@ def us(value):
 def print_times(children, peer, libsvm):
     mean = min(child.best["peer_mean"] for child in children)
     alone = {key: min(child.best["peer_" + key] for child in children) for key in ("p50", "p99")}
-    print(f"  {'us a row':36} {'median':>9} {'p99':>9} {'mean':>9} {'batch':>9}   LIBSVM/limn:"
+    print(f"  {'us per row':44} {'mean':>9} {'p50':>9} {'p99':>9} {'batch':>9}   LIBSVM/limn:"
           f" {'single':>6} {'batch':>6}")
-    print(f"  {libsvm + ' svm_predict_values':36} {us(alone['p50'])} {us(alone['p99'])} {us(mean)}"
+    print(f"  {libsvm + ' svm_predict_values':44} {us(mean)} {us(alone['p50'])} {us(alone['p99'])}"
           f" {'-':>9}")
     for call in peer.calls:
         single, batch = (peer.best[(call, how)] for how in ("single", "batch"))
-        print(f"  {'sklearn ' + sklearn.__version__ + ' SVC.' + call:36} {'-':>9} {'-':>9}"
-              f" {us(single)} {us(batch)}")
+        print(f"  {'sklearn ' + sklearn.__version__ + ', Python, ' + call:44} {us(single)} {'-':>9}"
+              f" {'-':>9} {us(batch)}")
     for child in children:
         best = child.best
-        print(f"  {'limn ' + child.about['isa']:36} {us(best['p50'])} {us(best['p99'])}"
-              f" {us(best['mean'])} {us(best['batch'])}   {'':12}"
+        print(f"  {'limn ' + child.about['isa']:44} {us(best['mean'])} {us(best['p50'])}"
+              f" {us(best['p99'])} {us(best['batch'])}   {'':12}"
               f" {mean / best['mean']:6.1f} {mean / best['batch']:6.1f}")
     return mean
 
@@ -229,9 +225,9 @@ def print_limits(children):
           f" {'G multiply-adds/s: single':>27} {'of peak':>8} {'batch':>7} {'of peak':>8}")
     for child in children:
         about, best = child.about, child.best
-        reading = about["touched_bytes"] / best["p50"] * 1e6
+        reading = about["touched_bytes"] / best["mean"] * 1e6
         count = about["vectors"] * (about["features"] + about["classes"] - 1)
-        single, batch = (count / best[key] * 1e6 for key in ("p50", "batch"))
+        single, batch = (count / best[key] * 1e6 for key in ("mean", "batch"))
         print(f"  {about['isa']:10} {about['touched_bytes']:10.0f} {reading / 1e9:12.1f}"
               f" {100 * reading / best['read']:9.1f} % {single / 1e9:27.1f}"
               f" {100 * single / best['peak']:6.1f} % {batch / 1e9:7.1f}"
@@ -249,12 +245,13 @@ def print_checks(verdicts):
 
 
 LEGEND = """
-median, p99: best of 5 single calls a row, over rows; mean: a plain loop of single calls; batch:
-{batch} rows a call (scikit-learn: fewer where it takes long). LIBSVM/limn divides LIBSVM's mean by
-limn's mean and by its batch.
-limits: bytes that a query touches, over the median, and as a share of what plain loads reach on a
-block of that size; multiply-adds, vectors x (features + classes - 1) a row, over median and batch,
-as a share of the peak in registers. The exponentials, one a vector, come on top.
+mean, p50, p99: single calls over {batch} rows in a shuffle, a row at its best of 5 passes or more
+(scikit-learn: the mean of a plain loop); batch: {batch} rows per call (scikit-learn: fewer where it
+takes long). An empty call of scikit-learn's checks its rows and makes their labels. LIBSVM/limn
+divides LIBSVM's mean by limn's mean and by its batch.
+limits: bytes that a query touches, over the mean, and as a share of what plain loads reach on a
+block of that size; multiply-adds, vectors x (features + classes - 1) per row, over mean and batch,
+as a share of the peak in registers. The exponentials, one per vector, come on top.
 checks: the largest |f - f_libsvm| over its bound 1e-5 (sum |a| K + |rho|); rows inside: those whose
 label hangs on an f within its bound; labels that differ from LIBSVM's, and those of rows outside;
 accuracy of limn and of LIBSVM on these rows."""
@@ -283,7 +280,7 @@ def run(wanted, options):
     first = children[0].best
     short = wanted.name if source == "real" else wanted.name + "*"
     return (f"  {short:14} {about['vectors']:7} {about['classes']:7} {about['features']:8}"
-            f" {us(mean)} {us(peer.best[('predict', 'batch')])} {us(first['mean'])}"
+            f" {us(mean)} {us(peer.best[('SVC.predict', 'batch')])} {us(first['mean'])}"
             f" {us(first['batch'])} {mean / first['mean']:8.1f} {mean / first['batch']:8.1f}"), good
 
 
@@ -299,7 +296,7 @@ def main():
     print("Exact SVM evaluation, one thread, slices of all in turn, best of"
           f" {options.rounds} rounds")
     lines, good = zip(*[run(wanted, options) for wanted in cases])
-    print("\nsummary, us a row, limn on its widest instruction set (*: random data)")
+    print("\nsummary, us per row, limn on its widest instruction set (*: random data)")
     print(f"  {'':14} {'vectors':>7} {'classes':>7} {'features':>8} {'LIBSVM':>9} {'sklearn':>9}"
           f" {'single':>9} {'batch':>9} {'LIBSVM/s':>8} {'LIBSVM/b':>8}")
     print("\n".join(lines))
