@@ -87,8 +87,9 @@ def warnings_of_clang(folder):
     start = time.time()
     with open(os.path.join(folder, "compile_commands.json"), encoding="utf-8") as file:
         commands = json.load(file)
-    rest = [c for c in commands if re.search(r"(tests|bench)/", os.path.relpath(c["file"], ROOT)
-                                             if os.path.isabs(c["file"]) else c["file"])]
+    rest = [c for c in commands if c["file"].endswith(".c") and
+            re.search(r"(tests|bench)/", os.path.relpath(c["file"], ROOT)
+                      if os.path.isabs(c["file"]) else c["file"])]
 
     def look(entry):
         done = subprocess.run([*without_output(entry["command"]), "-fsyntax-only"],
