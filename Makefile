@@ -21,7 +21,8 @@ quickstart:
 	@scripts/quickstart.sh $(BUILD)/limn
 
 build:
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) -Dtests=false --prefix=$(PREFIX)
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) -Dtests=false || \
+		{ scripts/deps.sh --missing build; exit 1; }
 	@ninja -C $(BUILD)
 
 check:
@@ -43,7 +44,9 @@ docs: build
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
+# An earlier build may have had another prefix.
 install: build
+	@meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX))
 	@ninja -C $(BUILD) install
 
 clean:

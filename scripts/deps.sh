@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the missing packages of the named groups: build, check, bench.
 # On Debian and Ubuntu with apt, as root or through sudo. Elsewhere it only lists what is needed.
+# With --missing it installs nothing and says which command would.
 set -eu
 
 build="gcc meson ninja-build pkg-config zlib1g-dev libxxhash-dev libjansson-dev
@@ -9,6 +10,12 @@ check="clang clang-format libclang-rt-dev libcmocka-dev python3 python3-pytest p
        python3-numpy python3-sklearn groff-base zsh libsvm-tools"
 bench="g++ python3-pandas python3-faiss python3-xgboost libflann-dev libhnswlib-dev time"
 
+say_only=""
+if [ "${1:-}" = --missing ]; then
+    say_only=yes
+    shift
+fi
+groups="$*"
 wanted=""
 for group in "$@"; do
     case $group in
@@ -16,7 +23,7 @@ for group in "$@"; do
     check) wanted="$wanted $check" ;;
     bench) wanted="$wanted $bench" ;;
     *)
-        echo "usage: scripts/deps.sh [build] [check] [bench]" >&2
+        echo "usage: scripts/deps.sh [--missing] [build] [check] [bench]" >&2
         exit 2
         ;;
     esac
@@ -40,6 +47,13 @@ for package in $wanted; do
     [ "$state" = installed ] || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
+
+if [ -n "$say_only" ]; then
+    echo "limn needs packages that are not installed; this command installs them:" >&2
+    echo "  scripts/deps.sh $groups" >&2
+    echo "or, as root: apt-get install$missing" >&2
+    exit 0
+fi
 
 as_root=""
 if [ "$(id -u)" -ne 0 ]; then

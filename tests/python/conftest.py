@@ -21,7 +21,7 @@ def limn():
 @pytest.fixture(scope="session")
 def shared_data():
     """The folder of the optional real data sets; without it the test is skipped."""
-    path = os.environ.get("LIMN_DATA", os.path.join(ROOT, "..", "shared", "data"))
+    path = os.environ.get("LIMN_DATA", "")
     if not os.path.isdir(path):
         pytest.skip("no optional data sets (LIMN_DATA)")
     return path

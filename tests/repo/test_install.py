@@ -1,5 +1,5 @@
 """The installed package is complete: the examples compile and run against it, using only
-pkg-config."""
+pkg-config. make installs where it is told to, and says what a build lacks."""
 import glob
 import os
 import subprocess
@@ -73,3 +73,36 @@ def test_soname_is_the_major_version(installed):
     out = subprocess.run(["readelf", "-d", library], text=True, check=True,
                          capture_output=True).stdout
     assert "liblimn.so.0]" in out
+
+
+def fake(folder, name, script):
+    path = folder / name
+    path.write_text("#!/bin/sh\n" + script)
+    path.chmod(0o755)
+
+
+def make(tmp_path, *words):
+    """make with the programs of tmp_path first."""
+    return subprocess.run(["make", "-C", ROOT, *words], text=True, capture_output=True,
+                          env=dict(os.environ, PATH=f"{tmp_path}:{os.environ['PATH']}"))
+
+
+def test_make_build_without_its_packages_names_the_command_that_installs_them(tmp_path):
+    fake(tmp_path, "meson", "exit 127\n")
+    fake(tmp_path, "dpkg-query", "exit 1\n")
+    done = make(tmp_path, "build", f"BUILD={tmp_path}/build")
+    assert done.returncode != 0
+    assert "\n  scripts/deps.sh build\n" in done.stderr
+    assert "apt-get install gcc meson ninja-build" in done.stderr
+
+
+def test_make_install_changes_the_prefix_of_an_earlier_build(tmp_path):
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "build.ninja").touch()
+    fake(tmp_path, "meson", f'echo meson "$@" >>{tmp_path}/calls\n')
+    fake(tmp_path, "ninja", f'echo ninja "$@" >>{tmp_path}/calls\n')
+    done = make(tmp_path, "install", f"BUILD={tmp_path}/build", f"PREFIX={tmp_path}/there")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "calls").read_text().splitlines() == [
+        f"ninja -C {tmp_path}/build", f"meson configure {tmp_path}/build -Dprefix={tmp_path}/there",
+        f"ninja -C {tmp_path}/build install"]
