@@ -46,9 +46,11 @@ const char *cli_text_touched(const limn_model_info *info, char *text, size_t siz
     return text;
 }
 
-/* Names such as lda and svm are spelled out when spoken. */
+/* Names of up to three letters, such as lda and svm, are spelled out when spoken; longer ones are
+ * words. */
 const char *cli_article(const char *method) {
-    return *method && strchr("aefhilmnorsx", *method) ? "an" : "a";
+    const char *vowels = strlen(method) <= 3 ? "aefhilmnorsx" : "aeiou";
+    return *method && strchr(vowels, *method) ? "an" : "a";
 }
 
 const char *cli_text_seconds(double seconds, char *text) {

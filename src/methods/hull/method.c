@@ -30,12 +30,12 @@
         .type = LIMN_PARAM_REAL, .default_value = "0.1", .min = 0, .max = 1                    \
     }
 
-#define PARAM_NEIGHBORS(number)                                                                  \
-    {                                                                                            \
-        .key = "neighbors",                                                                      \
-        .help = "build sets from this many samples of each class, the nearest to the query; 0: " \
-                "from all samples",                                                              \
-        .type = LIMN_PARAM_INT, .default_value = number, .min = 0, .max = 1000                   \
+#define PARAM_NEIGHBORS(number)                                                               \
+    {                                                                                         \
+        .key = "neighbors",                                                                   \
+        .help = "build sets from this many rows of each class, the nearest to the query; 0: " \
+                "from all rows",                                                              \
+        .type = LIMN_PARAM_INT, .default_value = number, .min = 0, .max = 1000                \
     }
 
 #define PARAM_REJECT                                                                             \
@@ -128,10 +128,10 @@ static const limn_param nrh_params[] = {
         .lacks = hull_lacks,                                          \
     }
 
-HULL_METHOD(nah, "nearest affine hull of a class's samples", nah_params, "dim=2");
-HULL_METHOD(nhd, "nearest hyperdisk: an affine hull within a sphere around the samples", nhd_params,
+HULL_METHOD(nah, "nearest affine hull of the rows of a class", nah_params, "dim=2");
+HULL_METHOD(nhd, "nearest hyperdisk: an affine hull within a sphere around its rows", nhd_params,
             "dim=2");
-HULL_METHOD(nch, "nearest convex hull of a class's samples", nch_params, NULL);
-HULL_METHOD(nsc, "nearest centre of a sphere around a class's samples", nsc_params, NULL);
+HULL_METHOD(nch, "nearest convex hull of the rows of a class", nch_params, NULL);
+HULL_METHOD(nsc, "nearest centre of a sphere around the rows of a class", nsc_params, NULL);
 HULL_METHOD(nrh, "nearest ridge hull: an affine hull that penalises far points; local by default",
             nrh_params, "rho=1");
