@@ -76,7 +76,7 @@ def run_front(limn):
         sys.exit("bench_front was not built: it needs g++, hnswlib and FLANN (scripts/deps.sh bench)")
     record("front", [PYTHON, "bench/peers/front.py", "--limn", limn, "--front", program("front"),
                      "--cache", cached("front"), "--json", os.path.join(RESULTS, "front.json")])
-    subprocess.run([PYTHON, "scripts/front_picture.py"], cwd=ROOT, check=True)
+    subprocess.run([PYTHON, "scripts/front_docs.py"], cwd=ROOT, check=True)
 
 
 def run_knn():

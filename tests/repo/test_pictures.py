@@ -74,3 +74,9 @@ def test_another_picture_is_not_taken_for_it(drawn):
     line.set("d", "M" + " ".join(f"{a:g},{b:g}" for a, b in [(x + 1, y + 1), *rest]) + "Z")
     with pytest.raises(AssertionError):
         compare(kept, moved)
+
+
+def test_the_front_is_drawn_from_the_kept_figures():
+    done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "front_docs.py"), "--check"],
+                          text=True, capture_output=True)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
-"""Draws docs/front.svg from bench/results/front.json: scripts/front_picture.py [OUT]
+"""Writes what the docs show of bench/results/front.json: scripts/front_docs.py [--check]
 
-One panel per data set: error against the mean time of a single call, both logarithmic. The line is
-the front: no model is below and to the left of it. Models that err more than FARTHEST times as often
-as the best one are not shown.
+docs/front.svg has one panel per data set: error against the mean time of a single call, both
+logarithmic. The line is the front: no model is below and to the left of it. Limn's models on it are
+named. Models that err more than FARTHEST times as often as the best one are not shown. README.md and docs/performance.md have
+tables between <!-- front --> and <!-- end -->. With --check nothing is written, and the exit code
+is 1 if something would change.
 """
 import json
 import math
@@ -21,6 +23,14 @@ FAMILIES = [("limn", "circle"), ("LIBSVM", "cross"), ("RandomForest", "triangle"
             ("hnswlib", "diamond"), ("FLANN", "diamond")]
 LEGEND = [("circle", "limn"), ("cross", "LIBSVM"), ("triangle", "forests: random, extra trees, xgboost"),
           ("square", "neural nets of 100 and 256 units"), ("diamond", "hnswlib, FLANN")]
+
+
+# What README.md shows.
+SHOWN_SETS = ["letter", "pendigits", "usps", "ijcnn1"]
+SHOWN_MODELS = {"limn svm": "limn `svm`, exact", "LIBSVM": "LIBSVM, the same model",
+                "limn vpc": "limn `vpc`", "limn nhd": "limn `nhd`",
+                "RandomForest(100)": "random forest, 100 trees", "MLP(256)": "neural net, 256 units",
+                "hnswlib, ef=16": "hnswlib, ef=16"}
 
 
 def shape_of(name):
@@ -50,7 +60,7 @@ class Panel:
         least = min(model["error"] for model in models)
         self.models = [m for m in models if m["error"] <= FARTHEST * least]
         means = [m["mean"] for m in self.models]
-        self.x0, self.x1 = math.log(min(means) / 1.6), math.log(max(means) * 1.6)
+        self.x0, self.x1 = math.log(min(means) / 4), math.log(max(means) * 1.6)
         self.y0, self.y1 = math.log(least / 1.2), math.log(1.1 * FARTHEST * least)
 
     def x(self, mean):
@@ -86,11 +96,9 @@ class Panel:
         for m in sorted(self.models, key=lambda m: m["name"].startswith("limn")):
             x, y = self.x(m["mean"]), self.y(m["error"])
             yield mark(shape_of(m["name"]), x, y)
-            if m["front"]:
-                own = m["name"].startswith("limn")
-                room = x > self.left + 50  # to the left, where no other model can be
-                yield text(x - 6 if room else x + 2, y + 11, m["name"].removeprefix("limn "), 9,
-                           "end" if room else "start", LIMN if own else OTHER)
+            if m["front"] and m["name"].startswith("limn"):
+                # To the lower left, where no other model can be.
+                yield text(x - 4, y + 11, m["name"].removeprefix("limn "), 9, "end", LIMN)
 
     def draw(self, title):
         return [*self.frame(title), *self.front(), *self.marks()]
@@ -104,24 +112,87 @@ def legend(top):
         x += 28 + 5.3 * len(words)
 
 
-def main():
-    with open(os.path.join(ROOT, "bench", "results", "front.json"), encoding="utf-8") as file:
-        sets = json.load(file)
+def picture(sets):
     parts, rows = [], -(-len(sets) // COLUMNS)
     for i, (name, found) in enumerate(sets.items()):
         left, top = LEFT + i % COLUMNS * (WIDTH + GAP_X), TOP + i // COLUMNS * (HEIGHT + GAP_Y)
         title = f"{name}: {found['rows']:,} rows × {found['features']}"
-        models = [m for m in found["models"] if "error" in m]
-        parts += Panel(left, top, models).draw(title)
+        parts += Panel(left, top, measured(found)).draw(title)
     width, bottom = LEFT + COLUMNS * (WIDTH + GAP_X), TOP + rows * (HEIGHT + GAP_Y) - 22
     parts += legend(bottom)
-    out = sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "docs", "front.svg")
-    with open(out, "w", encoding="utf-8") as file:
-        file.write(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {bottom + BOTTOM}"'
-                   ' font-family="Helvetica, Arial, sans-serif">\n'
-                   f'<rect width="{width}" height="{bottom + BOTTOM}" fill="white"/>\n'
-                   + "\n".join(parts) + "\n</svg>\n")
-    print("wrote " + os.path.relpath(out))
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {bottom + BOTTOM}"'
+            ' font-family="Helvetica, Arial, sans-serif">\n'
+            f'<rect width="{width}" height="{bottom + BOTTOM}" fill="white"/>\n'
+            + "\n".join(parts) + "\n</svg>\n")
+
+
+# ---- tables ----
+
+
+def measured(found):
+    return [model for model in found["models"] if "error" in model]
+
+
+def us(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def cell(model):
+    return f"{model['error']:.2f} %, {us(model['mean'])} ({us(model['p99'])})"
+
+
+def short_table(sets):
+    """Some models on some sets; bold: on the front."""
+    yield "| error, mean us (p99) | " + " | ".join(SHOWN_SETS) + " |"
+    yield "|---" * (1 + len(SHOWN_SETS)) + "|"
+    for name, title in SHOWN_MODELS.items():
+        cells = []
+        for data in SHOWN_SETS:
+            model = next(m for m in measured(sets[data]) if m["name"] == name)
+            cells.append(f"**{cell(model)}**" if model["front"] else cell(model))
+        yield f"| {title} | " + " | ".join(cells) + " |"
+
+
+def front_table(sets):
+    """What is on the front of each set, the fastest first."""
+    yield "| data set | on the front: error, mean us (p99) |"
+    yield "|---|---|"
+    for name, found in sets.items():
+        models = sorted((m for m in measured(found) if m["front"]), key=lambda m: m["mean"])
+        yield f"| {name} | " + "; ".join(f"{m['name']} {cell(m)}" for m in models) + " |"
+
+
+def with_table(path, lines):
+    """The page with the table between its marks."""
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        before, mark, rest = file.read().partition("<!-- front -->\n")
+    _, end, after = rest.partition("<!-- end -->")
+    if not mark or not end:
+        sys.exit(f"{path}: <!-- front --> ... <!-- end --> is missing")
+    return before + mark + "\n".join(lines) + "\n" + end + after
+
+
+def main():
+    with open(os.path.join(ROOT, "bench", "results", "front.json"), encoding="utf-8") as file:
+        sets = json.load(file)
+    stale = False
+    for path, text in {"docs/front.svg": picture(sets),
+                       "README.md": with_table("README.md", short_table(sets)),
+                       "docs/performance.md": with_table("docs/performance.md",
+                                                         front_table(sets))}.items():
+        full = os.path.join(ROOT, path)
+        if os.path.exists(full):
+            with open(full, encoding="utf-8") as file:
+                if file.read() == text:
+                    continue
+        stale = True
+        if "--check" in sys.argv[1:]:
+            print(f"{path} is not what bench/results/front.json says; run scripts/front_docs.py")
+            continue
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(text)
+        print("wrote " + path)
+    sys.exit(stale and "--check" in sys.argv[1:])
 
 
 if __name__ == "__main__":
