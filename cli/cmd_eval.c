@@ -65,6 +65,8 @@ static int print_json(const limn_evaluation *e, const limn_data *data,
         json_pack("{s:o, s:I}", "method", cli_json_text(info->method), "n", (json_int_t)e->n);
     for (size_t i = 0; i < CLI_COUNT(figures); i++)
         json_object_set_new(object, figures[i].key, cli_json_real(figures[i].value));
+    json_object_set_new(object, "latency_rows",
+                        e->latency_rows ? json_integer((json_int_t)e->latency_rows) : json_null());
     json_object_set_new(object, "k", e->k ? json_integer((json_int_t)e->k) : json_null());
     json_object_set_new(object, "model_bytes", json_integer((json_int_t)info->bytes));
     json_object_set_new(object, "labels", labels_json(e, data));
@@ -84,12 +86,18 @@ static void print_figure(const char *what, double value) {
         printf("  %-24s %8.4g\n", what, value);
 }
 
+/* Three digits; thousands and more as whole numbers. */
+static const char *us_text(double us, char *text) {
+    snprintf(text, CLI_NUMBER_BYTES, us < 999.5 ? "%.3g" : "%.0f", us);
+    return text;
+}
+
 static void print_speed(const limn_evaluation *e, const limn_model_info *info) {
-    char a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES];
+    char a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES], c[CLI_NUMBER_BYTES];
     if (isfinite(e->latency_us_p50))
-        printf("  %-24s %8.3g us mean, %.3g us median, %.3g us p99 (%zu row%s)\n", "latency",
-               e->latency_us_mean, e->latency_us_p50, e->latency_us_p99, e->latency_rows,
-               e->latency_rows == 1 ? "" : "s");
+        printf("  %-24s %8s us mean, %s us median, %s us p99 (%zu row%s)\n", "latency",
+               us_text(e->latency_us_mean, a), us_text(e->latency_us_p50, b),
+               us_text(e->latency_us_p99, c), e->latency_rows, e->latency_rows == 1 ? "" : "s");
     if (isfinite(e->batch_rows_per_s))
         printf("  %-24s %8s rows/s\n", "batch", cli_text_count(e->batch_rows_per_s, a));
     printf("  %-24s %8s vectors (%s), mean over these rows\n", "a query touches",

@@ -337,7 +337,7 @@ const cli_verb cli_verbs[] = {
      .summary = "measure accuracy and speed on labelled rows",
      .details = "Prints accuracy, error, uncertainty coefficient, log loss, Brier score, the "
                 "confusion matrix, the latency of single queries (mean, median and 99th percentile "
-                "over a shuffled stream of all rows, each row at its best of 5 passes or more, one "
+                "over a shuffled stream of rows, each row at its best of 5 passes or more, one "
                 "thread) and the rows per second in batch.",
      .examples = eval_examples,
      GROUPS(eval_groups),

@@ -138,7 +138,8 @@ def us(value):
 
 
 def cell(model):
-    return f"{model['error']:.2f} %, {us(model['mean'])} ({us(model['p99'])})"
+    tail = f" ({us(model['p99'])})" if model["p99"] else ""  # too few rows were asked for one
+    return f"{model['error']:.2f} %, {us(model['mean'])}{tail}"
 
 
 def short_table(sets):

@@ -10,14 +10,13 @@ export PATH="$limn:$PATH"
 show() {
     printf '\n$ %s\n' "$1"
     # head ends a pipe early; that is not a failure.
-    bash -c "$1" || [ $? -eq 141 ]
+    bash -o pipefail -c "$1" || [ $? -eq 141 ]
 }
 
 show 'limn train examples/data/digits-train.csv.gz -m nhd -o digits.limn'
-show 'limn eval digits.limn examples/data/digits-test.csv.gz'
+show 'limn eval digits.limn examples/data/digits-test.csv.gz' | tee report.txt
 show 'limn predict digits.limn examples/data/digits-test.csv.gz | head -3'
-show 'limn info digits.limn | head -4'
+show 'limn info digits.limn | head -3'
 
-limn eval digits.limn examples/data/digits-test.csv.gz >report.txt
 limn eval digits.limn examples/data/digits-test.csv.gz --json >report.json
 printf '\nquickstart/ has the model and the report (report.txt, report.json); the program is %s/limn.\n' "$limn"

@@ -1,8 +1,9 @@
 /* front.c: single-call latency of several models on the same rows, in one process. Driven by
  * front.py, which prepares the models and prints the tables.
  *
- *   bench_front answers ROWS SPEC                      all rows, in batch where there is such a
- * call bench_front latency ROWS SECONDS ROUNDS SPEC...    single calls, all models in turn
+ *   bench_front answers ROWS SPEC
+ *
+ *   bench_front latency ROWS SECONDS ROUNDS SPEC...
  *
  * SPEC is KIND:FILE[@NUMBER][,ROWS2]. KIND is limn, libsvm, forest or network with a model, or hnsw
  * or flann with a table of training rows and ef or checks as NUMBER. ROWS2 are the same rows,
@@ -153,7 +154,12 @@ static contender open_contender(char *text, const table *rows) {
           : !strcmp(text, "forest")  ? forest_open(file, &c.rows)
           : !strcmp(text, "network") ? network_open(file, &c.rows)
           : !strcmp(text, "hnsw")    ? hnsw_open(file, value)
-                                     : flann_open(file, value);
+          : !strcmp(text, "flann")   ? flann_open(file, value)
+                                     : (peer){0};
+    if (!c.p.answer)
+        die("there is no kind %s", text);
+    if (c.rows.n != rows->n)
+        die("%d rows and %d scaled ones", rows->n, c.rows.n);
     c.labels = need((size_t)rows->n, sizeof *c.labels);
     return c;
 }

@@ -1,7 +1,6 @@
 """Batch k-nearest-neighbour search: limn beside faiss IndexFlatL2 and scikit-learn brute force.
 
-One process, one thread, interleaved, best of the rounds. Debian's OpenBLAS may not know a new CPU
-and fall back to an old kernel: OPENBLAS_CORETYPE is set to the CPU's real family before it loads.
+One process, one thread, interleaved, best of the rounds.
 
   knn.py NAME [QUERIES]      NAME: mnist, letter, ... of LIMN_DATA; or ROWSxFEATURES for random data
 """
@@ -11,12 +10,10 @@ import time
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
-    FLAGS = cpuinfo.read()
-os.environ.setdefault("OPENBLAS_CORETYPE",
-                      "SkylakeX" if "avx512f" in FLAGS else "Haswell" if "avx2" in FLAGS else "")
 
-import faiss  # noqa: E402  (after the environment)
+import openblas  # noqa: E402  (after the environment, before numpy)
+
+import faiss  # noqa: E402
 import numpy as np  # noqa: E402
 from sklearn.datasets import load_svmlight_file  # noqa: E402
 from sklearn.neighbors import NearestNeighbors  # noqa: E402
@@ -49,7 +46,7 @@ def main():
     flat.add(train)
     brute = NearestNeighbors(algorithm="brute").fit(train)
     print(f"{name}: {len(train)} rows x {train.shape[1]} features, {len(test)} queries in one call,"
-          f" one thread, limn on {limn.isa()}, OpenBLAS as {os.environ['OPENBLAS_CORETYPE']}")
+          f" one thread, limn on {limn.isa()}, OpenBLAS as {openblas.KERNEL}")
     for k in (1, 10):
         predictor = limn.searcher(train, k)
         peers = {"limn": lambda: limn.search(predictor, test, k),

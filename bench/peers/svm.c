@@ -30,7 +30,7 @@
 
 enum { BATCH = 512, CHUNK = 256, PEAK_ROUNDS = 20000 };
 #define SLICE 0.05
-#define LATENCY 0.1
+#define LATENCY 2.0
 #define BOUND 1e-5
 #define HUGE_ERROR 1e30 /* in place of NaN, which JSON lacks */
 
@@ -468,9 +468,10 @@ static int serve(bench *b) {
     while (fgets(line, sizeof line, stdin)) {
         lm_timing peer = latency(b, peer_call), own = latency(b, single_call);
         printf("{\"peer_mean\":%.6g,\"peer_p50\":%.6g,\"peer_p99\":%.6g,\"mean\":%.6g,"
-               "\"p50\":%.6g,\"p99\":%.6g,\"batch\":%.6g,\"read\":%.6g,\"peak\":%.6g}\n",
+               "\"p50\":%.6g,\"p99\":%.6g,\"rows\":%zu,\"peer_rows\":%zu,\"batch\":%.6g,\"read\":%."
+               "6g,\"peak\":%.6g}\n",
                peer.mean_us, peer.p50_us, peer.p99_us, own.mean_us, own.p50_us, own.p99_us,
-               1e6 * time_batch(b), read_rate(&l), peak_rate(&l));
+               own.rows, peer.rows, 1e6 * time_batch(b), read_rate(&l), peak_rate(&l));
         fflush(stdout);
     }
     lm_free_aligned(&b->ctx->mem, l.block);

@@ -23,12 +23,10 @@ from types import SimpleNamespace
 
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
-with open("/proc/cpuinfo", encoding="ascii", errors="replace") as cpuinfo:
-    FLAGS = cpuinfo.read()
-os.environ.setdefault("OPENBLAS_CORETYPE",
-                      "SkylakeX" if "avx512f" in FLAGS else "Haswell" if "avx2" in FLAGS else "")
 
-import joblib  # noqa: E402  (after the environment)
+import openblas  # noqa: E402, F401  (after the environment, before numpy)
+
+import joblib  # noqa: E402
 import numpy as np  # noqa: E402
 import sklearn  # noqa: E402
 from sklearn.datasets import load_svmlight_file  # noqa: E402
@@ -152,7 +150,7 @@ class Child:
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         for key, value in self.answer().items():
-            best = max if key in ("read", "peak") else min
+            best = max if key in ("read", "peak", "rows", "peer_rows") else min
             self.best[key] = best(value, self.best.get(key, value))
 
     def close(self):
@@ -204,10 +202,11 @@ def us(value):
 def print_times(children, peer, libsvm):
     mean = min(child.best["peer_mean"] for child in children)
     alone = {key: min(child.best["peer_" + key] for child in children) for key in ("p50", "p99")}
-    print(f"  {'us per row':44} {'mean':>9} {'p50':>9} {'p99':>9} {'batch':>9}   LIBSVM/limn:"
+    print(f"  {'us per row':44} {'mean':>9} {'p50':>9} {'p99':>9} {'batch':>9} {'rows':>6}"
+          "   LIBSVM/limn:"
           f" {'single':>6} {'batch':>6}")
     print(f"  {libsvm + ' svm_predict_values':44} {us(mean)} {us(alone['p50'])} {us(alone['p99'])}"
-          f" {'-':>9}")
+          f" {'-':>9} {max(child.best['peer_rows'] for child in children):6}")
     for call in peer.calls:
         single, batch = (peer.best[(call, how)] for how in ("single", "batch"))
         print(f"  {'sklearn ' + sklearn.__version__ + ', Python, ' + call:44} {us(single)} {'-':>9}"
@@ -215,7 +214,7 @@ def print_times(children, peer, libsvm):
     for child in children:
         best = child.best
         print(f"  {'limn ' + child.about['isa']:44} {us(best['mean'])} {us(best['p50'])}"
-              f" {us(best['p99'])} {us(best['batch'])}   {'':12}"
+              f" {us(best['p99'])} {us(best['batch'])} {best['rows']:6}   {'':12}"
               f" {mean / best['mean']:6.1f} {mean / best['batch']:6.1f}")
     return mean
 
@@ -245,8 +244,8 @@ def print_checks(verdicts):
 
 
 LEGEND = """
-mean, p50, p99: single calls over {batch} rows in a shuffle, a row at its best of 5 passes or more
-(scikit-learn: the mean of a plain loop); batch: {batch} rows per call (scikit-learn: fewer where it
+mean, p50, p99: single calls over up to {batch} rows (see rows) in a shuffle, a row at its best of 5
+passes or more (scikit-learn: the mean of a plain loop); batch: {batch} rows per call (scikit-learn: fewer where it
 takes long). An empty call of scikit-learn's checks its rows and makes their labels. LIBSVM/limn
 divides LIBSVM's mean by limn's mean and by its batch.
 limits: bytes that a query touches, over the mean, and as a share of what plain loads reach on a
@@ -288,7 +287,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bench", required=True, help="path of bench_svm")
     parser.add_argument("--cache", required=True, help="folder for data and models")
-    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("names", nargs="*", metavar="NAME", help="data sets; all unless given")
     options = parser.parse_args()
     os.makedirs(options.cache, exist_ok=True)

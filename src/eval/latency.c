@@ -3,7 +3,7 @@
  * The rows are shuffled with the context's seed and asked one per call, pass after pass in the same
  * order, so that between two calls for a row the caches and the branch predictor have seen all the
  * others. A row's time is its best over the passes: interrupts and other programs only ever add.
- * Reading the clock costs as much as the fastest models need for half a query; the cost of an
+ * Reading the clock costs a quarter of what the fastest models need for a query, so the cost of an
  * empty interval is measured and subtracted. */
 #include "eval/evaluate.h"
 
@@ -73,7 +73,7 @@ static limn_status run_pass(stream *s, bool first) {
             status = report(s, now);
         if (status != LIMN_OK)
             return status;
-        if (first && i + 1 >= LEAST_ROWS && now - s->begun > s->given / LEAST_PASSES)
+        if (first && i + 1 >= LEAST_ROWS && now - s->begun >= s->given / LEAST_PASSES)
             s->rows = i + 1;
     }
     return LIMN_OK;

@@ -10,7 +10,8 @@ from table import NAMES, blobs, distance2, nearest
 
 KEYS = {"method", "n", "accuracy", "error", "uc", "balanced_accuracy", "log_loss", "brier",
         "recall_at_k", "k", "confusion", "labels", "latency_us_mean", "latency_us_p50",
-        "latency_us_p99", "batch_rows_per_s", "touched_vectors", "touched_bytes", "model_bytes",
+        "latency_us_p99", "latency_rows", "batch_rows_per_s", "touched_vectors", "touched_bytes",
+        "model_bytes",
         "ece", "mae", "rmse", "r2"}
 
 
@@ -63,7 +64,7 @@ def test_figures_equal_those_of_the_answers(limn, noisy):
         -sum(math.log(max(row[NAMES.index(t)], 1e-15)) for row, t in zip(p, truth)) / n)
     assert 0 <= result["ece"] <= 1
     for key in ("mae", "rmse", "r2", "latency_us_mean", "latency_us_p50", "latency_us_p99",
-                "batch_rows_per_s"):
+                "latency_rows", "batch_rows_per_s"):
         assert result[key] is None
     assert result["touched_vectors"] == 120
 
@@ -72,7 +73,7 @@ def test_speed_is_measured_unless_told_otherwise(limn, model, test_csv):
     result = json.loads(limn("eval", model, test_csv, "--json").stdout)
     assert set(result) == KEYS
     assert 0 < result["latency_us_p50"] <= result["latency_us_p99"]
-    assert result["latency_us_mean"] > 0
+    assert result["latency_us_mean"] > 0 and result["latency_rows"] == result["n"]
     assert result["batch_rows_per_s"] > 0
     assert result["model_bytes"] == model.stat().st_size and result["touched_bytes"] > 0
 

@@ -52,7 +52,7 @@ def test_there_are_examples():
 
 def test_quickstart_runs_the_commands_of_the_readme():
     with open(os.path.join(ROOT, "scripts", "quickstart.sh"), encoding="utf-8") as file:
-        shown = re.findall(r"^show '(.*)'$", file.read(), re.M)
+        shown = re.findall(r"^show '(.*)'", file.read(), re.M)
     assert len(shown) == 4
     assert shown == [block.strip() for block, _ in blocks("README.md")]
 

@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PLACES = ["src", "cli", "include", "docs", "examples", "scripts", "tests", "README.md",
-          "CONTRIBUTING.md", "CHANGELOG.md"]
+PLACES = ["src", "cli", "include", "docs", "examples", "scripts", "tests", "bench/micro", "bench/peers",
+          "bench/papers", "Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 EXCEPT = ("tests/models/", "tests/repo/test_words.py")
 
 # phrase -> what to say instead; a blank means GAP
