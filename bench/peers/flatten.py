@@ -73,8 +73,8 @@ def sklearn_forest(forest, path):
 def xgboost_forest(model, labels, path):
     """XGBClassifier: sums of leaf values; of two classes the second has them all."""
     booster = model.get_booster()
-    booster.save_model(path + ".json")
-    with open(path + ".json", encoding="utf-8") as file:
+    booster.save_model(path + ".model.json")
+    with open(path + ".model.json", encoding="utf-8") as file:
         learner = json.load(file)["learner"]
     base = float(learner["learner_model_param"]["base_score"])
     start = [0.0, np.log(base / (1 - base))] if len(labels) == 2 else [base] * len(labels)

@@ -245,8 +245,8 @@ def print_checks(verdicts):
 
 LEGEND = """
 mean, p50, p99: single calls over up to {batch} rows (see rows) in a shuffle, a row at its best of 5
-passes or more (scikit-learn: the mean of a plain loop); batch: {batch} rows per call (scikit-learn: fewer where it
-takes long). An empty call of scikit-learn's checks its rows and makes their labels. LIBSVM/limn
+passes or more (scikit-learn: the mean of a plain loop); batch: {batch} rows per call (scikit-learn:
+fewer where it takes long). An empty call of scikit-learn's only validates its rows. LIBSVM/limn
 divides LIBSVM's mean by limn's mean and by its batch.
 limits: bytes that a query touches, over the mean, and as a share of what plain loads reach on a
 block of that size; multiply-adds, vectors x (features + classes - 1) per row, over mean and batch,
