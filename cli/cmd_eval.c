@@ -94,10 +94,13 @@ static const char *us_text(double us, char *text) {
 
 static void print_speed(const limn_evaluation *e, const limn_model_info *info) {
     char a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES], c[CLI_NUMBER_BYTES];
-    if (isfinite(e->latency_us_p50))
-        printf("  %-24s %8s us mean, %s us median, %s us p99 (%zu row%s)\n", "latency",
-               us_text(e->latency_us_mean, a), us_text(e->latency_us_p50, b),
-               us_text(e->latency_us_p99, c), e->latency_rows, e->latency_rows == 1 ? "" : "s");
+    if (isfinite(e->latency_us_p50)) {
+        printf("  %-24s %8s us mean, %s median, %s p99", "latency", us_text(e->latency_us_mean, a),
+               us_text(e->latency_us_p50, b), us_text(e->latency_us_p99, c));
+        if (e->latency_rows < e->n) /* there was no time for all */
+            printf(" (%zu rows)", e->latency_rows);
+        putchar('\n');
+    }
     if (isfinite(e->batch_rows_per_s))
         printf("  %-24s %8s rows/s\n", "batch", cli_text_count(e->batch_rows_per_s, a));
     printf("  %-24s %8s vectors (%s), mean over these rows\n", "a query touches",
@@ -198,7 +201,7 @@ static int evaluate(cli_session *session, const cli_args *args, const limn_model
     limn_model_info_init(&info);
     limn_model_describe(model, &info);
     if (args->neighbors && info.task != LIMN_SEARCH)
-        return cli_fail(EXIT_USAGE, "-k: %s was trained to %s; only a search model has neighbours",
+        return cli_fail(EXIT_USAGE, "-k: the task of %s is %s; only a search model has neighbours",
                         args->positionals[0], limn_task_name(info.task));
     session->progress.file = path;
     cli_read_options(args, info.task, &reading);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the README's four commands on the bundled digits, in the folder quickstart/, and keeps the report there.
-set -eu
+set -euo pipefail
 limn=$(cd "$(dirname "$1")" && pwd)
 mkdir -p quickstart
 cd quickstart

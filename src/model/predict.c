@@ -96,8 +96,8 @@ static const float *prepare(const limn_model *m, const lm_query *q, size_t first
         return x;
     if (m->scaler.kind != LIMN_SCALE_NONE)
         lm_scaler_apply(&m->scaler, x, n, room);
-    for (size_t i = 0; i < n && m->schema.beyond;
-         i++) { /* a model with schema.beyond is never scaled */
+    /* A model with schema.beyond is never scaled. */
+    for (size_t i = 0; i < n && m->schema.beyond; i++) {
         memcpy(room + i * (d + 1), x + i * d, d * sizeof *room);
         room[i * (d + 1) + d] = 0;
     }

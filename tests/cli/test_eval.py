@@ -73,7 +73,7 @@ def test_speed_is_measured_unless_told_otherwise(limn, model, test_csv):
     result = json.loads(limn("eval", model, test_csv, "--json").stdout)
     assert set(result) == KEYS
     assert 0 < result["latency_us_p50"] <= result["latency_us_p99"]
-    assert result["latency_us_mean"] > 0 and result["latency_rows"] == result["n"]
+    assert result["latency_us_mean"] > 0 and 20 <= result["latency_rows"] <= result["n"]
     assert result["batch_rows_per_s"] > 0
     assert result["model_bytes"] == model.stat().st_size and result["touched_bytes"] > 0
 
@@ -93,7 +93,7 @@ def test_words_have_percent_and_an_aligned_table(limn, noisy):
 
 def test_speed_in_words(limn, model, test_csv):
     text = limn("eval", model, test_csv).stdout
-    assert "us mean" in text and "us median" in text and "rows/s" in text and "a query touches" in text
+    assert "us mean" in text and "median" in text and "rows/s" in text and "a query touches" in text
 
 
 def test_labels_that_the_model_does_not_know_come_last(limn, model, tmp_path, test_table):

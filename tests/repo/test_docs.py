@@ -23,10 +23,12 @@ def blocks(page):
 
 
 def comparable(line):
-    """A line that reports times, without its numbers; others as they are."""
+    """A line that reports times, without its numbers and how many rows there was time for; others as
+    they are."""
     if not re.search(r" took | us mean, | rows/s$", line):
         return line
-    return re.sub(r" +", " ", re.sub(r"[\d.]+(e[+-]?\d+)?[kM]?", "#", line))
+    line = re.sub(r" +", " ", re.sub(r"[\d.]+(e[+-]?\d+)?[kM]?", "#", line))
+    return line.removesuffix(" (# rows)")
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)])

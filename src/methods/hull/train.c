@@ -116,8 +116,7 @@ static void warn_of_cost(limn_context *ctx, const hull_model *m, size_t largest,
     if (m->options.kernel_space && !m->options.neighbors && largest > DEAR_CLASS)
         lm_warn(ctx,
                 "%s: a class has %zu rows, and a kernel needs %.1f GB for them and time that grows "
-                "with "
-                "their cube; use --subsample or -p neighbors=N to make it fast",
+                "with their cube; use --subsample or -p neighbors=N to make it fast",
                 method, largest, (double)largest * (double)largest * 1.6e-8);
 }
 
