@@ -17,33 +17,9 @@
 #include "base/params.h"
 #include "base/scratch.h"
 #include "container/container.h"
+#include "teacher.h"
 
 /* ---- what a method is trained on ---- */
-
-struct lm_machine; /* svm/machine.h */
-
-/* A model, or a function supplied by the caller, that the new model is drawn from. The method does
- * not know which. Rows are scaled, as the method sees its own. */
-typedef struct lm_teacher {
-    limn_task task;
-    size_t d, classes;
-    enum {
-        LM_TEACHES_PAIRS,    /* decision values of pairs (0,1), (0,2), ...; above 0: the first */
-        LM_TEACHES_PROBA,    /* probabilities of the classes */
-        LM_TEACHES_DISTANCE, /* distances of the classes: smaller is nearer */
-        LM_TEACHES_VALUE     /* a number */
-    } kind;
-    size_t width; /* numbers per answer */
-    /* The answers to n rows: n x width. Called from one thread at a time, the one that trains; it
-     * spreads many rows over ctx->threads threads itself. */
-    limn_status (*answer)(const struct lm_teacher *teacher, limn_context *ctx, const float *x,
-                          size_t n, double *out);
-    /* The gradient of number `which` of the answer: n x d; NULL: unknown. */
-    limn_status (*gradient)(const struct lm_teacher *teacher, limn_context *ctx, const float *x,
-                            size_t n, size_t which, double *out);
-    const struct lm_machine *machine; /* the packed support vector machine that teaches, or NULL */
-    void *user;
-} lm_teacher;
 
 /* Borrowed: copy what the model keeps. */
 typedef struct lm_train_set {
@@ -224,6 +200,10 @@ typedef struct lm_method {
     unsigned (*lacks)(const void *model);
     /* The packed support vector machine, if the model is one; NULL: it is not. */
     const struct lm_machine *(*machine)(const void *model);
+    /* The decision between two classes as a field (fit/field.h), for methods that are drawn from
+     * this model. It borrows the model. NULL: what the model answers has to do. */
+    limn_status (*field)(limn_context *ctx, const void *model, size_t first, size_t second,
+                         struct lm_field *out);
     /* The index-th set of parameters worth racing on data of this shape; false past the end. NULL:
      * only the defaults. */
     bool (*candidate)(const lm_shape *shape, size_t index, lm_candidate *out);

@@ -322,6 +322,8 @@ typedef struct limn_method_info {
     limn_scale default_scale;
     const limn_param *params;
     size_t param_count;
+    const char *default_teacher; /* the method that teaches unless another teacher is given, or NULL
+                                  */
 } limn_method_info;
 
 LIMN_API size_t limn_method_count(void);

@@ -12,6 +12,13 @@ static int count_teachers(const limn_train_options *o) {
     return (o->teacher != NULL) + (o->teacher_method != NULL) + (o->teach != NULL);
 }
 
+limn_train_options lm_teaching_resolve(const lm_method *method, const limn_train_options *options) {
+    limn_train_options own = *options;
+    if (count_teachers(options) == 0)
+        own.teacher_method = method->info.default_teacher;
+    return own;
+}
+
 bool lm_teaching_wanted(const limn_train_options *options) {
     return count_teachers(options) > 0;
 }
@@ -120,6 +127,12 @@ static limn_status ask_model(const lm_teacher *teacher, limn_context *ctx, const
     return lm_predictor_run(t->predictor, &query);
 }
 
+static limn_status model_field(const lm_teacher *teacher, limn_context *ctx, size_t first,
+                               size_t second, struct lm_field *out) {
+    const lm_teaching *t = teacher->user;
+    return t->model->method->field(ctx, t->model->body, first, second, out);
+}
+
 /* Decision values of pairs are the most informative, then probabilities, then distances. */
 static limn_status make_from_model(limn_context *ctx, lm_teaching *t) {
     const limn_model *m = t->model;
@@ -128,6 +141,7 @@ static limn_status make_from_model(limn_context *ctx, lm_teaching *t) {
     limn_predictor_options options;
     t->teacher.d = m->scaler.out;
     t->teacher.answer = ask_model;
+    t->teacher.field = method->field && m->schema.task == LIMN_CLASSIFY ? model_field : NULL;
     t->teacher.machine = method->machine ? method->machine(m->body) : NULL;
     t->teacher.width = 1;
     t->teacher.kind = LM_TEACHES_VALUE;

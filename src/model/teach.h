@@ -21,6 +21,8 @@ typedef struct lm_teaching {
     const limn_allocator *mem;
 } lm_teaching;
 
+/* The options with the method's default teacher where they name none. */
+limn_train_options lm_teaching_resolve(const lm_method *method, const limn_train_options *options);
 /* Whether the options ask for a teacher at all. */
 bool lm_teaching_wanted(const limn_train_options *options);
 /* Checks the teacher without looking at data: LIMN_E_USAGE. */

@@ -78,7 +78,8 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
     limn_status status = LIMN_OK;
     for (size_t i = 0; i < options->param_count && status == LIMN_OK; i++)
         status = lm_params_set(ctx, params, options->params[i]);
-    return status == LIMN_OK ? lm_teaching_check(ctx, *method, task, options) : status;
+    limn_train_options own = lm_teaching_resolve(*method, options);
+    return status == LIMN_OK ? lm_teaching_check(ctx, *method, task, &own) : status;
 }
 
 static limn_status check_data(limn_context *ctx, const limn_data *data) {
@@ -214,8 +215,9 @@ static limn_status check_weights(limn_context *ctx, const limn_data *data,
 
 /* Everything after the plan. data has no rows of weight 0. */
 static limn_status train_model(limn_context *ctx, const limn_data *data,
-                               const limn_train_options *options, limn_model *model) {
+                               const limn_train_options *given, limn_model *model) {
     lm_teaching teaching = {.rows = NULL};
+    limn_train_options own = lm_teaching_resolve(model->method, given), *options = &own;
     bool taught = lm_teaching_wanted(options);
     model->rows = data->n;
     model->seed = ctx->seed;

@@ -12,7 +12,7 @@ MAY = {
     "container": {"base"},
     "scale": {"container"},
     "svm": {"base", "num", "data"},
-    "fit": {"base", "num", "data"},
+    "fit": {"base", "num", "data", "svm", "contract"},
     "contract": {"base", "container"},
     "registry": {"contract"},
     "methods": {"base", "num", "data", "svm", "fit", "contract"},
@@ -25,7 +25,7 @@ MAY = {
 def layer_of(path):
     """The layer of a path under src/."""
     first = path.split("/")[0]
-    return {"method.h": "contract", "registry.c": "registry", "api.c": "api"}.get(first, first)
+    return {"method.h": "contract", "teacher.h": "contract", "registry.c": "registry", "api.c": "api"}.get(first, first)
 
 
 def includes(path):

@@ -64,7 +64,8 @@ static void check_model(const char *method, const char *param, limn_task task, l
     assert_int_equal(t->teacher.task, task);
     assert_int_equal(t->teacher.classes, task == LIMN_CLASSIFY ? 3 : 0);
     assert_memory_equal(t->said, own, ROWS * t->teacher.width * sizeof *own);
-    assert_true(!t->teacher.gradient);
+    assert_int_equal(t->teacher.field != NULL,
+                     task == LIMN_CLASSIFY && teacher->method->field != NULL);
     assert_int_equal(t->teacher.machine != NULL, strcmp(method, "svm") == 0);
     /* Its columns, labels and scaling are the teacher's. */
     assert_int_equal(pupil->scaler.kind, teacher->scaler.kind);
