@@ -44,6 +44,23 @@ double lm_kernel_value(const lm_kernel *kernel, double dot, double distance) {
     return value_of(kernel, dot, distance);
 }
 
+double lm_kernel_slope(const lm_kernel *kernel, double dot, double distance) {
+    double inner = kernel->gamma * dot + kernel->coef0, value;
+    switch (kernel->type) {
+    case LM_LINEAR:
+        return 1;
+    case LM_POLYNOMIAL:
+        return kernel->degree ? kernel->degree * kernel->gamma * power_of(inner, kernel->degree - 1)
+                              : 0;
+    case LM_RBF:
+        return -kernel->gamma * exp(-kernel->gamma * distance);
+    case LM_SIGMOID:
+        value = tanh(inner);
+        return kernel->gamma * (1 - value * value);
+    }
+    return 0;
+}
+
 double lm_kernel_of_dots(const lm_kernel *kernel, double dot, double u2, double v2) {
     return value_of(kernel, dot, distance_of(dot, u2, v2));
 }

@@ -23,6 +23,8 @@ const char *lm_kernel_name(lm_kernel_type type);
 
 /* From u.v and |u-v|^2; rbf uses the second, the others the first. */
 double lm_kernel_value(const lm_kernel *kernel, double dot, double distance);
+/* The derivative of that value with respect to |u-v|^2 for rbf, to u.v for the others. */
+double lm_kernel_slope(const lm_kernel *kernel, double dot, double distance);
 /* From u.v, |u|^2 and |v|^2. A distance small enough to be rounding error counts as 0. */
 double lm_kernel_of_dots(const lm_kernel *kernel, double dot, double u2, double v2);
 

@@ -15,6 +15,8 @@
 #include "base/scratch.h"
 #include "num/pack.h"
 
+#include <math.h>
+
 typedef enum lm_nearest_metric {
     LM_NEAREST_L2,    /* key: squared distance */
     LM_NEAREST_L1,    /* key: sum of absolute differences */
@@ -38,6 +40,18 @@ typedef struct lm_nearest_found {
     const lm_ranked *items;
     size_t count;
 } lm_nearest_found;
+
+/* The weight of the i-th neighbour's vote: 1, or 1/distance, where neighbours at distance 0 are the
+ * only ones that count. */
+static inline double lm_nearest_vote(const lm_nearest_found *near, size_t i,
+                                     lm_nearest_metric metric, bool by_distance) {
+    double key = near->items[i].key;
+    if (!by_distance)
+        return 1;
+    if (near->items[0].key == 0)
+        return key == 0;
+    return 1 / (metric == LM_NEAREST_L2 ? sqrt(key) : key);
+}
 
 /* Bytes of scratch (64-byte aligned) for up to rows queries at once and up to k neighbours each, of
  * any set; false on overflow. A k beyond the rows of the largest set is not needed. */

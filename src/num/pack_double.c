@@ -26,3 +26,50 @@ void lm_split_dots(const lm_split *split, size_t first, size_t count, const doub
     for (size_t i = 0; i < count * LM_PANEL; i++)
         out[i] += spare[i];
 }
+
+/* ---- distances and sums ---- */
+
+void lm_pack_centre(const lm_pack *pack, double *centre, double *norm) {
+    for (size_t j = 0; j < pack->d; j++)
+        centre[j] = 0;
+    for (size_t i = 0; i < pack->n; i++)
+        norm[i] = 0;
+    for (size_t p = 0; p < pack->panels * pack->d; p++)
+        for (size_t i = 0; i < LM_PANEL; i++) /* the places past n are 0 */
+            centre[p % pack->d] += (double)pack->data[p * LM_PANEL + i] / (double)pack->n;
+    for (size_t p = 0; p < pack->panels * pack->d; p++)
+        for (size_t i = 0, row = p / pack->d * LM_PANEL; i < LM_PANEL && row + i < pack->n; i++) {
+            double value = (double)pack->data[p * LM_PANEL + i] - centre[p % pack->d];
+            norm[row + i] += value * value;
+        }
+}
+
+void lm_pack_distances_double(const lm_pack *pack, const double *centre, const double *norm,
+                              size_t first, size_t count, const float *x, double *out,
+                              double *spare) {
+    double own = 0, shift = 0;
+    size_t row = first * LM_PANEL;
+    for (size_t j = 0; j < pack->d; j++) {
+        spare[j] = (double)x[j] - centre[j];
+        own += spare[j] * spare[j];
+        shift += spare[j] * centre[j];
+    }
+    lm_pack_dots_double(pack, first, count, spare, out);
+    for (size_t i = 0; i < count * LM_PANEL && row + i < pack->n; i++) {
+        double distance = own + norm[row + i] - 2 * (out[i] - shift);
+        out[i] = distance > 0 ? distance : 0;
+    }
+}
+
+void lm_pack_sum_double(const lm_pack *pack, const double *weight, double *out) {
+    for (size_t j = 0; j < pack->d; j++)
+        out[j] = 0;
+    for (size_t p = 0; p < pack->panels; p++)
+        for (size_t j = 0; j < pack->d; j++) {
+            const float *row = pack->data + (p * pack->d + j) * LM_PANEL;
+            double sum = 0;
+            for (size_t i = 0; i < LM_PANEL; i++)
+                sum += weight[p * LM_PANEL + i] * (double)row[i];
+            out[j] += sum;
+        }
+}

@@ -12,6 +12,17 @@
 void lm_pack_dots_double(const lm_pack *pack, size_t first, size_t count, const double *x,
                          double *out);
 
+/* Squared distances in double: rows are taken relative to their mean, so that little cancels. */
+/* centre (d): the mean of the rows; norm (n): |row - centre|^2. */
+void lm_pack_centre(const lm_pack *pack, double *centre, double *norm);
+/* out[i] = |x - row i|^2, at least 0, for the rows of panels first .. first+count-1, as above (the
+ * places past n mean nothing); spare: d doubles. */
+void lm_pack_distances_double(const lm_pack *pack, const double *centre, const double *norm,
+                              size_t first, size_t count, const float *x, double *out,
+                              double *spare);
+/* out (d) = the sum of weight[i] row i; weight has panels * LM_PANEL entries, 0 past n. */
+void lm_pack_sum_double(const lm_pack *pack, const double *weight, double *out);
+
 /* high + low = the number. Both have the same rows; low.data may be NULL: all 0. */
 typedef struct lm_split {
     lm_pack high, low;

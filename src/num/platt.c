@@ -25,7 +25,10 @@
  * take less time than LIBSVM's loose steps (2 k^2 divisions per sweep) up to about 200 classes. */
 #include "num/platt.h"
 
+#include "base/argmax.h"
+
 #include <math.h>
+#include <string.h>
 
 enum { NEWTON_STEPS = 100, SWEEPS = 100 };
 #define RIDGE 1e-12
@@ -96,12 +99,18 @@ static bool newton_step(const double *f, const double *target, size_t n, const s
     return false;
 }
 
+/* The targets t; yes and no count the rows. */
+static void make_targets(const bool *positive, size_t n, double *target, double *yes, double *no) {
+    *yes = *no = 0;
+    for (size_t i = 0; i < n; i++)
+        *(positive[i] ? yes : no) += 1;
+    for (size_t i = 0; i < n; i++)
+        target[i] = positive[i] ? (*yes + 1) / (*yes + 2) : 1 / (*no + 2);
+}
+
 lm_sigmoid_fit lm_platt_fit(const double *f, const bool *positive, size_t n, double *scratch) {
-    double *target = scratch, yes = 0, no = 0;
-    for (size_t i = 0; i < n; i++)
-        *(positive[i] ? &yes : &no) += 1;
-    for (size_t i = 0; i < n; i++)
-        target[i] = positive[i] ? (yes + 1) / (yes + 2) : 1 / (no + 2);
+    double *target = scratch, yes, no;
+    make_targets(positive, n, target, &yes, &no);
     lm_sigmoid_fit fit = {0, log((no + 1) / (yes + 1))};
     double value = cross_entropy(f, target, n, fit);
     for (int i = 0; i < NEWTON_STEPS; i++) {
@@ -112,6 +121,30 @@ lm_sigmoid_fit lm_platt_fit(const double *f, const bool *positive, size_t n, dou
             break;
     }
     return fit;
+}
+
+/* The slope of the cross entropy rises with a, so its root is bracketed and bisected in units of
+ * 1/|f|, root mean square: from FLATTEST to STEEPEST. */
+#define FLATTEST 1e-6
+#define STEEPEST 1e6
+enum { BISECTIONS = 60 };
+
+double lm_slope_fit(const double *f, const bool *positive, size_t n, double *scratch) {
+    double yes, no, largest = 0, sum = 0;
+    make_targets(positive, n, scratch, &yes, &no);
+    for (size_t i = 0; i < n; i++)
+        largest = fmax(largest, fabs(f[i]));
+    if (!(largest > 0 && largest < INFINITY))
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        sum += f[i] / largest * (f[i] / largest) / (double)n;
+    double unit = 1 / (largest * sqrt(sum)), low = log(FLATTEST), high = log(STEEPEST);
+    for (int i = 0; i < BISECTIONS; i++) {
+        double middle = (low + high) / 2;
+        slopes s = slopes_at(f, scratch, n, (lm_sigmoid_fit){-exp(middle) * unit, 0});
+        *(s.a > 0 ? &high : &low) = middle; /* too steep: less of it lowers the sum */
+    }
+    return fmax(-exp(low) * unit, -1e300);
 }
 
 /* ---- the coupling ---- */
@@ -232,4 +265,40 @@ void lm_couple(size_t k, const double *r, lm_coupling how, double *p, double *sc
     couple_exact(k, r, p, scratch); /* also where LIBSVM's steps divide by 0 */
     if (!all_finite(k, p))          /* r did not hold probabilities */
         fill(k, 1 / (double)k, p);
+}
+
+/* ---- one-vs-one ---- */
+
+#define CLIP 1e-7 /* as in LIBSVM */
+
+int32_t lm_vote_pairs(size_t k, const double *f, int32_t *votes) {
+    memset(votes, 0, k * sizeof *votes);
+    for (size_t i = 0; i < k; i++) {
+        int32_t won = 0; /* no branch, and no vote that depends on the one before */
+        for (size_t j = i + 1; j < k; j++) {
+            int32_t wins = *f++ > 0;
+            won += wins;
+            votes[j] += 1 - wins;
+        }
+        votes[i] += won;
+    }
+    return (int32_t)lm_argmax_int(votes, k);
+}
+
+void lm_couple_values(size_t k, const double *f, const double *a, const double *b, lm_coupling how,
+                      double *p, double *scratch) {
+    double *r = scratch;
+    size_t at = 0;
+    for (size_t i = 0; i < k; i++)
+        for (size_t j = i + 1; j < k; j++, at++) {
+            double one = lm_platt((lm_sigmoid_fit){a[at], b[at]}, f[at]);
+            one = one > CLIP ? one : CLIP;
+            one = one < 1 - CLIP ? one : 1 - CLIP;
+            r[i * k + j] = one;
+            r[j * k + i] = 1 - one;
+        }
+    if (k == 1)
+        p[0] = 1;
+    else
+        lm_couple(k, r, how, p, scratch + k * k);
 }

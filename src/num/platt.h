@@ -12,6 +12,9 @@ typedef struct lm_sigmoid_fit {
  * probabilistic outputs for support vector machines", 2007 (Newton with backtracking). n may be 0,
  * and all rows may be of one kind. scratch: n doubles. */
 lm_sigmoid_fit lm_platt_fit(const double *f, const bool *positive, size_t n, double *scratch);
+/* The same fit with b = 0: returns a, which is below 0, so that P(positive | f) is above 1/2 where
+ * f is above 0; where the rows say otherwise, it is close to 0. */
+double lm_slope_fit(const double *f, const bool *positive, size_t n, double *scratch);
 /* P(positive | f), without overflow. */
 double lm_platt(lm_sigmoid_fit fit, double f);
 
@@ -25,5 +28,18 @@ typedef enum lm_coupling {
                       */
 } lm_coupling;
 void lm_couple(size_t k, const double *r, lm_coupling how, double *p, double *scratch);
+
+/* ---- answers of one-vs-one machines: f of the pairs (0,1), (0,2), ..., (1,2), ... ---- */
+
+/* The class with the most votes, f > 0 being one for the first of a pair; ties go to the lowest
+ * class number. votes: k. */
+int32_t lm_vote_pairs(size_t k, const double *f, int32_t *votes);
+/* Class probabilities p[k]: each f through the sigmoid of its pair, kept 1e-7 away from 0 and 1,
+ * and coupled. scratch: lm_couple_scratch(k) doubles. */
+void lm_couple_values(size_t k, const double *f, const double *a, const double *b, lm_coupling how,
+                      double *p, double *scratch);
+static inline size_t lm_couple_scratch(size_t k) {
+    return 2 * k * k + k;
+}
 
 #endif

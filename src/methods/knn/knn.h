@@ -6,6 +6,7 @@
 #ifndef LIMN_METHODS_KNN_KNN_H
 #define LIMN_METHODS_KNN_KNN_H
 
+#include "fit/field.h"
 #include "method.h"
 #include "num/nearest.h"
 
@@ -42,6 +43,8 @@ void knn_values(const void *model, const float *x, size_t n, double *values, voi
 void knn_search(const void *model, const float *x, size_t n, size_t k, int64_t *rows,
                 double *distances, void *scratch);
 void knn_stats(const void *model, lm_stats *stats);
+limn_status knn_field(limn_context *ctx, const void *model, size_t first, size_t second,
+                      lm_field *out);
 void knn_stored(const void *model, size_t first, size_t n, float *x);
 
 #endif

@@ -45,5 +45,6 @@ const lm_method lm_method_knn = {
     .proba = knn_proba,
     .values = knn_values,
     .stats = knn_stats,
+    .field = knn_field,
     .searching = &searching,
 };

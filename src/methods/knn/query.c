@@ -30,14 +30,9 @@ static double distance_of(const knn_model *model, double key) {
 
 /* ---- answers ---- */
 
-/* The weight of neighbour i. If any are at distance 0, the others have none. */
 static double weight_of(const knn_model *model, const lm_nearest_found *near, size_t i) {
     double own = model->weight ? model->weight[near->items[i].row] : 1;
-    if (model->weights == KNN_UNIFORM)
-        return own;
-    if (near->items[0].key == 0)
-        return near->items[i].key == 0 ? own : 0;
-    return own / distance_of(model, near->items[i].key);
+    return own * lm_nearest_vote(near, i, model->set.metric, model->weights == KNN_DISTANCE);
 }
 
 static double cast_votes(const knn_model *model, const lm_nearest_found *near, double *votes) {
@@ -142,4 +137,18 @@ void knn_stored(const void *opaque, size_t first, size_t n, float *x) {
     const knn_model *model = opaque;
     for (size_t i = 0; i < n; i++)
         lm_pack_row(&model->set.pack, first + i, x + i * model->set.pack.d);
+}
+
+limn_status knn_field(limn_context *ctx, const void *opaque, size_t first, size_t second,
+                      lm_field *out) {
+    const knn_model *model = opaque;
+    lm_field_set set;
+    limn_status status = lm_field_set_take(ctx, &model->set.pack, model->label, model->weight,
+                                           (int32_t)first, (int32_t)second, &set);
+    if (status != LIMN_OK)
+        return status;
+    status =
+        lm_field_knn(ctx, &set, model->k, model->set.metric, model->weights == KNN_DISTANCE, out);
+    lm_field_set_free(&ctx->mem, &set);
+    return status;
 }

@@ -110,5 +110,6 @@ const lm_method lm_method_svm = {
     .stats = sv_stats,
     .lacks = sv_lacks,
     .machine = sv_machine,
+    .field = sv_field,
     .foreign = &libsvm_text,
 };

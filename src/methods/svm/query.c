@@ -4,26 +4,17 @@
 #include "methods/svm/svm.h"
 #include "num/platt.h"
 
-#include <string.h>
-
-#define CLIP 1e-7 /* as in LIBSVM: keeps pairwise probabilities away from 0 and 1 */
-
 typedef struct layout {
-    double *f; /* rows x functions */
-    double
-        *couple; /* r (k x k), then the coupling's own k x k + k, then p (k); or just votes (k) */
+    double *f;      /* rows x functions */
+    double *couple; /* of lm_couple_values, then p (k); or just votes (k) */
     void *machine;
 } layout;
-
-static size_t couple_doubles(size_t k) {
-    return 2 * k * k + 2 * k;
-}
 
 static layout lay_out(const sv_model *m, size_t rows, lm_cursor *at) {
     size_t functions = lm_svm_functions(&m->svm), k = m->svm.classes, bytes = 0;
     layout l;
     l.f = lm_take_cells(at, rows, functions, sizeof *l.f);
-    l.couple = lm_take(at, sv_has_proba(m) ? couple_doubles(k) : k, sizeof *l.couple);
+    l.couple = lm_take(at, sv_has_proba(m) ? lm_couple_scratch(k) + k : k, sizeof *l.couple);
     if (functions)
         (void)lm_machine_scratch(&m->machine, rows, &bytes);
     l.machine = lm_take(at, bytes, 1);
@@ -56,49 +47,21 @@ static layout decide(const sv_model *m, const float *x, size_t n, void *scratch)
 
 /* ---- classes ---- */
 
-/* The class with the most votes; ties go to the lowest class number. votes: k. */
-static int32_t winner(const double *f, size_t k, int32_t *votes) {
-    memset(votes, 0, k * sizeof *votes);
-    for (size_t i = 0; i < k; i++) {
-        int32_t won = 0; /* no branch, and no vote that depends on the one before */
-        for (size_t j = i + 1; j < k; j++) {
-            int32_t wins = *f++ > 0;
-            won += wins;
-            votes[j] += 1 - wins;
-        }
-        votes[i] += won;
-    }
-    return (int32_t)lm_argmax_int(votes, k);
-}
-
 void sv_vote(const void *opaque, const float *x, size_t n, int32_t *classes, void *scratch) {
     const sv_model *m = opaque;
     layout l = decide(m, x, n, scratch);
     size_t functions = lm_svm_functions(&m->svm);
     for (size_t q = 0; q < n; q++)
-        classes[q] = m->task == LIMN_OUTLIER
-                         ? l.f[q] > 0
-                         : winner(l.f + q * functions, m->svm.classes, (int32_t *)(void *)l.couple);
+        classes[q] = m->task == LIMN_OUTLIER ? l.f[q] > 0
+                                             : lm_vote_pairs(m->svm.classes, l.f + q * functions,
+                                                             (int32_t *)(void *)l.couple);
 }
 
 /* ---- probabilities ---- */
 
 static void row_proba(const sv_model *m, const double *f, double *scratch, double *p) {
-    size_t k = m->svm.classes, at = 0;
-    double *r = scratch;
-    for (size_t i = 0; i < k; i++)
-        for (size_t j = i + 1; j < k; j++, at++) {
-            lm_sigmoid_fit fit = {m->svm.prob_a[at], m->svm.prob_b[at]};
-            double one = lm_platt(fit, f[at]);
-            one = one > CLIP ? one : CLIP;
-            one = one < 1 - CLIP ? one : 1 - CLIP;
-            r[i * k + j] = one;
-            r[j * k + i] = 1 - one;
-        }
-    if (k == 1)
-        p[0] = 1;
-    else
-        lm_couple(k, r, m->imported ? LM_COUPLE_LIBSVM : LM_COUPLE_EXACT, p, scratch + k * k);
+    lm_couple_values(m->svm.classes, f, m->svm.prob_a, m->svm.prob_b,
+                     m->imported ? LM_COUPLE_LIBSVM : LM_COUPLE_EXACT, p, scratch);
 }
 
 void sv_proba(const void *opaque, const float *x, size_t n, double *proba, void *scratch) {
@@ -117,7 +80,7 @@ void sv_predict(const void *opaque, const float *x, size_t n, int32_t *classes, 
     }
     layout l = decide(m, x, n, scratch);
     size_t functions = lm_svm_functions(&m->svm), k = m->svm.classes;
-    double *p = l.couple + couple_doubles(k) - k;
+    double *p = l.couple + lm_couple_scratch(k);
     for (size_t q = 0; q < n; q++) {
         row_proba(m, l.f + q * functions, l.couple, p);
         classes[q] = (int32_t)lm_argmax(p, k);
@@ -158,4 +121,10 @@ void sv_stats(const void *opaque, lm_stats *stats) {
 const struct lm_machine *sv_machine(const void *opaque) {
     const sv_model *m = opaque;
     return lm_svm_functions(&m->svm) ? &m->machine : NULL;
+}
+
+limn_status sv_field(limn_context *ctx, const void *opaque, size_t first, size_t second,
+                     lm_field *out) {
+    const sv_model *m = opaque;
+    return lm_field_machine(ctx, &m->machine, lm_pair_index(m->svm.classes, first, second), out);
 }

@@ -13,6 +13,7 @@
 #ifndef LIMN_METHODS_SVM_SVM_H
 #define LIMN_METHODS_SVM_SVM_H
 
+#include "fit/field.h"
 #include "method.h"
 #include "svm/machine.h"
 
@@ -47,6 +48,8 @@ limn_status sv_export(limn_context *ctx, const void *model, const int32_t *label
                       const char *path);
 void sv_scratch(const void *model, size_t rows, size_t neighbors, lm_cursor *at);
 const struct lm_machine *sv_machine(const void *model);
+limn_status sv_field(limn_context *ctx, const void *model, size_t first, size_t second,
+                     lm_field *out);
 void sv_predict(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
 void sv_vote(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
 void sv_proba(const void *model, const float *x, size_t n, double *proba, void *scratch);
