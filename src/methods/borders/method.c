@@ -1,0 +1,58 @@
+/* method.c: the table of borders. */
+#include "methods/borders/borders.h"
+
+static const limn_param params[] = {
+    {.key = "borders",
+     .help = "border vectors per pair of classes; auto: as many as rows held out call for",
+     .type = LIMN_PARAM_INT,
+     .default_value = "auto",
+     .min = 1,
+     .max = 1e6,
+     .can_be_auto = 1},
+    {.key = "sampling",
+     .help = "which lines are searched for the border: those between random rows of the two "
+             "classes",
+     .type = LIMN_PARAM_CHOICE,
+     .default_value = "random",
+     .choices = "random"},
+    {.key = "threshold",
+     .help = "two classes: the border is where P(first) - P(second) has this value",
+     .type = LIMN_PARAM_REAL,
+     .default_value = "0",
+     .min = -0.999,
+     .max = 0.999},
+    {.key = "calibrate",
+     .help = "draw the border where the teacher's probabilities are equal, not where its decision "
+             "value is 0",
+     .type = LIMN_PARAM_CHOICE,
+     .default_value = "no",
+     .choices = "no|yes"},
+};
+
+extern const lm_method lm_method_borders;
+
+const lm_method lm_method_borders = {
+    .info =
+        {
+            .name = "borders",
+            .summary = "the class borders of a slower model, drawn as points with normals",
+            .paper = "Mills 2017",
+            .default_scale = LIMN_SCALE_ZSCORE,
+            .params = params,
+            .param_count = LM_COUNT(params),
+            .default_teacher = "svm",
+        },
+    .can = LIMN_CAN_CLASSIFY | LIMN_CAN_BE_TAUGHT,
+    .brief = "borders=10",
+    .train = bd_train,
+    .destroy = bd_destroy,
+    .save = bd_save,
+    .load = bd_load,
+    .scratch = bd_scratch,
+    .predict = bd_predict,
+    .vote = bd_vote,
+    .proba = bd_proba,
+    .score_count = bd_score_count,
+    .scores = bd_scores,
+    .stats = bd_stats,
+};
