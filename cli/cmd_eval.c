@@ -60,6 +60,7 @@ static int print_json(const limn_evaluation *e, const limn_data *data,
         {"batch_rows_per_s", e->batch_rows_per_s},
         {"touched_vectors", e->touched_vectors},
         {"touched_bytes", e->touched_bytes},
+        {"mean_log_density", e->mean_log_density},
     };
     json_t *object =
         json_pack("{s:o, s:I}", "method", cli_json_text(info->method), "n", (json_int_t)e->n);
@@ -84,6 +85,13 @@ static void print_percent(const char *what, double rate) {
 static void print_figure(const char *what, double value) {
     if (isfinite(value))
         printf("  %-24s %8.4g\n", what, value);
+}
+
+/* -infinity if there is a row where the density is 0. */
+static void print_density(double mean) {
+    print_figure("mean log density", mean);
+    if (isinf(mean))
+        printf("  %-24s %8s (the density of some rows is 0)\n", "mean log density", "-inf");
 }
 
 /* Three digits; thousands and more as whole numbers. */
@@ -162,6 +170,7 @@ static int print_words(const limn_evaluation *e, const limn_data *data, const li
     print_figure("mean absolute error", e->mae);
     print_figure("root mean square error", e->rmse);
     print_figure("R squared", e->r2);
+    print_density(e->mean_log_density);
     if (e->k) {
         char what[CLI_NUMBER_BYTES];
         snprintf(what, sizeof what, "recall at %zu", e->k);
@@ -179,10 +188,9 @@ static int print_words(const limn_evaluation *e, const limn_data *data, const li
 /* ---- work ---- */
 
 static int check_labels(const limn_data *data, limn_task task, const char *path) {
-    bool labelled = task == LIMN_SEARCH    ? true
-                    : task == LIMN_REGRESS ? limn_data_targets(data) != NULL
-                                           : limn_data_classes(data) != NULL;
-    if (labelled)
+    bool labelled =
+        task == LIMN_REGRESS ? limn_data_targets(data) != NULL : limn_data_classes(data) != NULL;
+    if (labelled || task == LIMN_SEARCH || task == LIMN_DENSITY)
         return EXIT_DONE;
     return cli_fail(EXIT_DATA,
                     "%s: it has no label column to compare the answers with; add one, or use "

@@ -15,7 +15,7 @@ typedef struct answers {
     char **names;     /* of the classes, as printed */
     char *line;       /* one row of output */
     int32_t *classes; /* of one chunk */
-    double *values;   /* of one chunk: regression values, probabilities or scores */
+    double *values;   /* of one chunk: values, probabilities or scores */
 } answers;
 
 static int check_usage(const cli_args *args, const limn_model *model, const limn_model_info *info) {
@@ -29,7 +29,9 @@ static int check_usage(const cli_args *args, const limn_model *model, const limn
                         "--proba and --scores cannot be used together; give one of them");
     if (args->scores && info->scores == 0)
         return cli_fail(EXIT_USAGE, "--scores: %s has no decision values; leave it out",
-                        info->capabilities & LIMN_CAN_SCORES ? args->positionals[0] : info->method);
+                        limn_method_capabilities(info->method) & LIMN_CAN_SCORES
+                            ? args->positionals[0]
+                            : info->method);
     size_t first, second;
     if (args->vote && !limn_model_score_pair(model, 0, &first, &second))
         return cli_fail(EXIT_USAGE, "--vote: %s has no pairwise votes; leave it out",
@@ -37,8 +39,9 @@ static int check_usage(const cli_args *args, const limn_model *model, const limn
     if (!args->proba)
         return EXIT_DONE;
     if (info->task != LIMN_CLASSIFY)
-        return cli_fail(EXIT_USAGE, "--proba: %s predicts numbers, not classes; leave it out",
-                        args->positionals[0]);
+        return cli_fail(EXIT_USAGE, "--proba: %s %s, not classes; leave it out",
+                        args->positionals[0],
+                        info->task == LIMN_DENSITY ? "gives log densities" : "predicts numbers");
     if (!(info->capabilities & LIMN_CAN_PROBA) &&
         limn_method_capabilities(info->method) & LIMN_CAN_PROBA)
         return cli_fail(EXIT_USAGE,
@@ -139,13 +142,18 @@ static void most_probable(answers *a, size_t n) {
     }
 }
 
+/* Whether the answer to a row is a number. */
+static bool gives_values(const answers *a) {
+    return a->info.task == LIMN_REGRESS || a->info.task == LIMN_DENSITY;
+}
+
 static limn_status ask(answers *a, limn_answer answer, const limn_rows *rows, void *out) {
     return limn_predict_rows(a->predictor, answer, rows->x, rows->n, rows->width, out);
 }
 
 static limn_status compute(answers *a, const limn_rows *rows) {
     limn_status status = LIMN_OK;
-    if (a->info.task == LIMN_REGRESS)
+    if (gives_values(a))
         return ask(a, LIMN_ANSWER_VALUES, rows, a->values);
     if (!a->with_proba || a->vote || a->info.capabilities & LIMN_CAN_REJECT)
         status = ask(a, LIMN_ANSWER_CLASSES, rows, a->classes);
@@ -162,7 +170,7 @@ static limn_status compute(answers *a, const limn_rows *rows) {
 static int put_row(cli_session *session, answers *a, size_t i) {
     const double *values = a->values + i * (a->width ? a->width : 1);
     char *end = a->line;
-    if (a->info.task == LIMN_REGRESS)
+    if (gives_values(a))
         cli_text_double(a->values[i], a->line);
     else
         strcpy(a->line, a->classes[i] < 0 ? LIMN_UNKNOWN : a->names[a->classes[i]]);

@@ -50,7 +50,7 @@ static const cli_option data_options[] = {
      CLI_DELIMITER, FIELD(delimiter), 0, 0},
     {"label", 0, "COLUMN",
      "label column: a name, a number counted from 1, first or last (default: the column named "
-     "label, class, target or y, else the last one)",
+     "label, class, target or y, else the last one if the task needs labels)",
      CLI_TEXT, FIELD(label), 0, 0},
     {"no-label", 0, NULL, "DATA has no label column", CLI_FLAG, FIELD(no_label), 0, 0},
     {"label-file", 0, "FILE",
@@ -324,8 +324,10 @@ const cli_verb cli_verbs[] = {
     {.name = "predict",
      .usage = "MODEL DATA [--proba|--scores] [--vote] [-o OUT] [options]",
      .summary = "predict rows: one label per line",
-     .details = "Columns are matched by name if both model and DATA have a header. DATA - is "
-                "standard input: each line is answered as soon as it is complete.",
+     .details =
+         "Columns are matched by name if both model and DATA have a header. DATA - is "
+         "standard input: each line is answered as soon as it is complete. A regression model "
+         "answers with a number, a density model with the natural log of the density.",
      .examples = predict_examples,
      GROUPS(predict_groups),
      .min_positionals = 2,
@@ -338,7 +340,8 @@ const cli_verb cli_verbs[] = {
      .details = "Prints accuracy, error, uncertainty coefficient, log loss, Brier score, the "
                 "confusion matrix, the latency of single queries (mean, median and 99th percentile "
                 "over a shuffled stream of rows, each row at its best of 5 passes or more, one "
-                "thread) and the rows per second in batch.",
+                "thread) and the rows per second in batch; of a search model the recall, of a "
+                "density model the mean log density, without labels.",
      .examples = eval_examples,
      GROUPS(eval_groups),
      .min_positionals = 2,

@@ -148,8 +148,7 @@ void limn_model_describe(const limn_model *model, limn_model_info *out) {
                             .features = model->schema.features,
                             .used_features = model->scaler.out,
                             .classes = model->schema.labels.count,
-                            .scores =
-                                model->method->scores ? model->method->score_count(model->body) : 0,
+                            .scores = lm_model_scores(model),
                             .rows = model->rows,
                             .learned = model->learned,
                             .seed = model->seed,
@@ -189,7 +188,7 @@ int limn_model_score_pair(const limn_model *model, size_t index, size_t *first, 
 }
 
 int limn_model_score_class(const limn_model *model, size_t index, size_t *of) {
-    if (!model->method->class_scores || index >= model->method->score_count(model->body))
+    if (!model->method->class_scores || index >= lm_model_scores(model))
         return 0;
     *of = index;
     return 1;
@@ -261,16 +260,20 @@ static limn_status check_task(limn_predictor *p, limn_task task, bool supported,
 static limn_status check_answer(limn_predictor *p, limn_answer answer) {
     const limn_model *model = p->model;
     const lm_method *method = model->method;
+    limn_task task = model->schema.task;
     switch (answer) {
     case LIMN_ANSWER_CLASSES:
-        return check_task(p, model->schema.task == LIMN_OUTLIER ? LIMN_OUTLIER : LIMN_CLASSIFY,
-                          method->predict, "classes");
+        return check_task(p, task == LIMN_OUTLIER ? LIMN_OUTLIER : LIMN_CLASSIFY, method->predict,
+                          "classes");
     case LIMN_ANSWER_PROBA:
         return check_task(p, LIMN_CLASSIFY, lm_model_capabilities(model) & LIMN_CAN_PROBA,
                           "probabilities");
     case LIMN_ANSWER_VALUES:
-        return check_task(p, LIMN_REGRESS, method->values, "values");
+        return check_task(p, task == LIMN_DENSITY ? LIMN_DENSITY : LIMN_REGRESS, method->values,
+                          "values");
     case LIMN_ANSWER_SCORES:
+        if (task == LIMN_DENSITY)
+            return check_task(p, LIMN_CLASSIFY, false, "decision values");
         if (method->scores)
             return LIMN_OK;
         return lm_fail(p->ctx, LIMN_E_UNSUPPORTED, "%s gives no decision values",

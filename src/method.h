@@ -185,9 +185,12 @@ typedef struct lm_method {
     /* A second rule for the class, if the method has one: the votes of pairs. */
     void (*vote)(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
     void (*proba)(const void *model, const float *x, size_t n, double *proba, void *scratch);
+    /* Regress: the predicted targets. Density: the natural log of the density of the rows as they
+     * are here, scaled (the model turns it into the units of the data); -INFINITY where the density
+     * is 0, never NAN or INFINITY. */
     void (*values)(const void *model, const float *x, size_t n, double *values, void *scratch);
     /* Decision values, score_count per row: of pairs of classes (0,1), (0,2), ..., or just one; or,
-     * with class_scores, one per class (the distance from it). */
+     * with class_scores, one per class (the distance from it). Never asked of a density model. */
     bool class_scores;
     size_t (*score_count)(const void *model);
     void (*scores)(const void *model, const float *x, size_t n, double *scores, void *scratch);

@@ -16,7 +16,7 @@ typedef struct lm_teacher {
         LM_TEACHES_PAIRS,    /* decision values of pairs (0,1), (0,2), ...; above 0: the first */
         LM_TEACHES_PROBA,    /* probabilities of the classes */
         LM_TEACHES_DISTANCE, /* distances of the classes: smaller is nearer */
-        LM_TEACHES_VALUE     /* a number */
+        LM_TEACHES_VALUE     /* a number; density: as lm_method.values gives it */
     } kind;
     size_t width; /* numbers per answer */
     /* The answers to n rows: n x width. Called from one thread at a time, the one that trains; it

@@ -130,7 +130,7 @@ typedef enum limn_task {
     LIMN_REGRESS,
     LIMN_SEARCH,
     LIMN_OUTLIER,
-    LIMN_DENSITY
+    LIMN_DENSITY /* the log of the probability density: limn_predict_values */
 } limn_task;
 typedef enum limn_format {
     LIMN_FORMAT_AUTO, /* reading: detected from the content; writing: from the name */
@@ -157,7 +157,7 @@ typedef struct limn_read_options {
     limn_format format;
     limn_header header;
     char delimiter;          /* of CSV; 0: detected from the content */
-    limn_task task;          /* what the label column means; LIMN_SEARCH needs none */
+    limn_task task;          /* what the label column means; classify and regress need one */
     const char *label;       /* NAME, 1-based INDEX, "first" or "last"; NULL: the default rule */
     int no_label;            /* every column is a feature */
     int skip_label;          /* the label is located as usual but not read; it may be invalid */
@@ -364,9 +364,9 @@ LIMN_API limn_status limn_synth(limn_context *context, const limn_synth_options 
 /* ---- models ------------------------------------------------------------------------------- */
 
 /* A teacher written by the caller: gives its answers for n rows of limn_data_features floats each.
- * For LIMN_CLASSIFY, answers holds n x classes probabilities; for LIMN_REGRESS, n values. Called
- * from the thread that called limn_train; any status but LIMN_OK ends the training with that
- * status. */
+ * For LIMN_CLASSIFY, answers holds n x classes probabilities; for LIMN_REGRESS and LIMN_DENSITY, n
+ * values as limn_predict_values gives them. Called from the thread that called limn_train; any
+ * status but LIMN_OK ends the training with that status. */
 typedef limn_status limn_teach(void *user, const float *x, size_t n, double *answers);
 
 typedef struct limn_train_options {
@@ -507,16 +507,20 @@ LIMN_API limn_status limn_predict(limn_predictor *predictor, const float *x, siz
                                   int32_t *classes);
 LIMN_API limn_status limn_predict_proba(limn_predictor *predictor, const float *x, size_t n,
                                         double *proba); /* n x classes */
+/* LIMN_REGRESS: the predicted targets. LIMN_DENSITY: the natural log of the probability density at
+ * each row, per unit of the features as they are given, whatever the scaling; -infinity where the
+ * density is 0. Features that scaling drops because they are constant (limn_model_info.features
+ * without used_features) do not count: the density is that of the other features. */
 LIMN_API limn_status limn_predict_values(limn_predictor *predictor, const float *x, size_t n,
-                                         double *values); /* regression */
-/* Decision values, n x limn_model_info.scores. */
+                                         double *values);
+/* Decision values, n x limn_model_info.scores; a density model has none. */
 LIMN_API limn_status limn_predict_scores(limn_predictor *predictor, const float *x, size_t n,
                                          double *scores);
 /* The kinds of answer, one for each of the calls above. */
 typedef enum limn_answer {
     LIMN_ANSWER_CLASSES, /* int32_t, 1 per row: limn_predict */
     LIMN_ANSWER_PROBA,   /* double, limn_model_info.classes per row: limn_predict_proba */
-    LIMN_ANSWER_VALUES,  /* double, 1 per row: limn_predict_values */
+    LIMN_ANSWER_VALUES,  /* double, 1 per row (regress, density): limn_predict_values */
     LIMN_ANSWER_SCORES   /* double, limn_model_info.scores per row: limn_predict_scores */
 } limn_answer;
 
@@ -622,13 +626,15 @@ typedef struct limn_evaluation {
                           * rows and the data has no class of that name */
     uint64_t *confusion; /* classes x classes: rows are the truth, columns the answers; or NULL */
     limn_allocator allocator;
+    double mean_log_density; /* density: mean over rows; -infinity if any of them has density 0 */
 } limn_evaluation;
 
 LIMN_API void limn_evaluation_init(limn_evaluation *evaluation);
 
 /* data must have been read with match = model, or matched to it by limn_data_match. A search model
  * needs no labels: its answers are compared with an exact scan of the rows it holds, and an answer
- * at the same distance counts as right. Free the result with limn_evaluation_free. */
+ * at the same distance counts as right. A density model needs none either. Free the result with
+ * limn_evaluation_free. */
 LIMN_API limn_status limn_evaluate(limn_context *context, const limn_model *model,
                                    const limn_data *data, const limn_eval_options *options,
                                    limn_evaluation *out);

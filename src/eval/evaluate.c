@@ -1,4 +1,4 @@
-/* evaluate.c: runs a model over labelled data and gathers every figure that applies. */
+/* evaluate.c: runs a model over data and gathers every figure that applies. */
 #include "eval/evaluate.h"
 
 #include "base/sized.h"
@@ -181,6 +181,10 @@ static limn_status judge_classes(run *r, limn_evaluation *out) {
 
 static void judge_values(run *r, limn_evaluation *out) {
     const limn_data *data = r->data;
+    if (r->model->schema.task == LIMN_DENSITY) {
+        out->mean_log_density = lm_mean(r->values, data->n);
+        return;
+    }
     out->mae = lm_mae(data->target, r->values, data->n);
     out->rmse = lm_rmse(data->target, r->values, data->n);
     out->r2 = lm_r2(data->target, r->values, data->n);
@@ -232,7 +236,9 @@ static limn_status check(limn_context *ctx, const limn_model *model, const limn_
     if (task == LIMN_SEARCH && !model->method->searching->stored)
         return lm_fail(ctx, LIMN_E_UNSUPPORTED, "%s holds no rows to measure its recall by",
                        model->method->info.name);
-    if (data->n == 0 || ((task == LIMN_CLASSIFY || task == LIMN_OUTLIER) && !data->label) ||
+    if (data->n == 0)
+        return lm_fail(ctx, LIMN_E_DATA, "there are no rows to judge the model by");
+    if (((task == LIMN_CLASSIFY || task == LIMN_OUTLIER) && !data->label) ||
         (task == LIMN_REGRESS && !data->target))
         return lm_fail(ctx, LIMN_E_DATA,
                        "the data has no labels to judge the answers by; name the label column");
@@ -296,7 +302,8 @@ static limn_evaluation no_figures(limn_context *ctx, size_t n) {
                              .batch_rows_per_s = none,
                              .touched_vectors = none,
                              .touched_bytes = none,
-                             .allocator = ctx->mem};
+                             .allocator = ctx->mem,
+                             .mean_log_density = none};
 }
 
 static limn_status judge(run *r, const limn_eval_options *options, limn_evaluation *out) {

@@ -105,6 +105,13 @@ double lm_ece(const lm_proba_sums *sums) {
     return per_row(error, sums->n);
 }
 
+double lm_mean(const double *values, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += values[i];
+    return sum / (double)n;
+}
+
 double lm_mae(const double *truth, const double *answer, size_t n) {
     double sum = 0;
     for (size_t i = 0; i < n; i++)

@@ -34,6 +34,8 @@ double lm_brier(const lm_proba_sums *sums);
  * confidence| weighted by rows. */
 double lm_ece(const lm_proba_sums *sums);
 
+/* -INFINITY if any value is, and none is INFINITY or NAN. */
+double lm_mean(const double *values, size_t n);
 double lm_mae(const double *truth, const double *answer, size_t n);
 double lm_rmse(const double *truth, const double *answer, size_t n);
 /* 1 - residual / total sum of squares; NaN if the truth is constant. */

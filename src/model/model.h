@@ -38,6 +38,8 @@ limn_status lm_model_train_planned(limn_context *ctx, const limn_data *data,
                                    const limn_train_options *options, limn_model **out);
 /* Capabilities of this model: those of its method that apply to its task. */
 unsigned lm_model_capabilities(const limn_model *model);
+/* Decision values per row; 0: none. */
+size_t lm_model_scores(const limn_model *model);
 /* Floats per row as the method sees it. */
 size_t lm_model_width(const limn_model *model);
 /* The capability that a task needs. */
@@ -83,6 +85,7 @@ struct limn_predictor {
     uint64_t changes;      /* model->changes when memory was allocated */
     size_t slice;          /* bytes per thread */
     bool vote;             /* classes by the votes of pairs */
+    double log_volume;     /* added to values: of the scaling (density), else 0 */
     unsigned char *memory; /* threads slices, aligned */
 };
 

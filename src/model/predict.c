@@ -75,6 +75,8 @@ limn_status limn_predictor_renew(limn_predictor *p) {
         p->memory = memory;
         p->slice = slice;
     }
+    if (p->model->schema.task == LIMN_DENSITY)
+        p->log_volume = lm_scaler_log_volume(&p->model->scaler);
     p->changes = p->model->changes;
     return LIMN_OK;
 }
@@ -104,6 +106,12 @@ static const float *prepare(const limn_model *m, const lm_query *q, size_t first
     return room;
 }
 
+/* A method gives the log density of the rows it sees; the answer is in the units of the data. */
+static void shift(double *values, size_t n, double by) {
+    for (size_t i = 0; i < n && by != 0; i++)
+        values[i] += by;
+}
+
 /* Rows first .. first+n-1 of the query, n <= LM_BATCH. */
 static void run_batch(const limn_predictor *p, const lm_query *q, size_t first, size_t n,
                       int thread) {
@@ -125,6 +133,7 @@ static void run_batch(const limn_predictor *p, const lm_query *q, size_t first, 
         return;
     case LM_ASK_VALUES:
         method->values(m->body, x, n, numbers + first, l.scratch);
+        shift(numbers + first, n, p->log_volume);
         return;
     case LM_ASK_SCORES:
         method->scores(m->body, x, n, numbers + first * method->score_count(m->body), l.scratch);

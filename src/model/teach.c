@@ -107,6 +107,14 @@ limn_status lm_teaching_begin(limn_context *ctx, const limn_data *data,
     return t->model ? check_data(ctx, t->model, data) : LIMN_OK;
 }
 
+/* Log densities are answered in the units of the data. The new model's method works in those of the
+ * scaled rows, and its answers are turned back when it predicts. */
+static void see_scaled(const lm_teacher *teacher, const lm_scaler *scaler, double *out, size_t n) {
+    double by = teacher->task == LIMN_DENSITY ? lm_scaler_log_volume(scaler) : 0;
+    for (size_t i = 0; i < n && by != 0; i++)
+        out[i] -= by;
+}
+
 /* ---- a model teaches ---- */
 
 static limn_status ask_model(const lm_teacher *teacher, limn_context *ctx, const float *x, size_t n,
@@ -124,7 +132,10 @@ static limn_status ask_model(const lm_teacher *teacher, limn_context *ctx, const
         query.kind = LM_ASK_PROBA;
     if (teacher->kind == LM_TEACHES_PAIRS || teacher->kind == LM_TEACHES_DISTANCE)
         query.kind = LM_ASK_SCORES;
-    return lm_predictor_run(t->predictor, &query);
+    limn_status status = lm_predictor_run(t->predictor, &query);
+    if (status == LIMN_OK)
+        see_scaled(teacher, t->scaler, out, n);
+    return status;
 }
 
 static limn_status model_field(const lm_teacher *teacher, limn_context *ctx, size_t first,
@@ -185,6 +196,7 @@ static limn_status ask_function(const lm_teacher *teacher, limn_context *ctx, co
         if (status != LIMN_OK)
             return lm_fail(ctx, status, "the teacher failed: %s", limn_status_string(status));
         status = check_answers(ctx, teacher, answers, some);
+        see_scaled(teacher, t->scaler, answers, some);
     }
     return status;
 }

@@ -131,7 +131,14 @@ unsigned lm_model_capabilities(const limn_model *model) {
         can &= ~(unsigned)LIMN_CAN_OUTLIER;
     if (model->schema.task != LIMN_DENSITY)
         can &= ~(unsigned)LIMN_CAN_DENSITY;
+    else
+        can &= ~(unsigned)LIMN_CAN_SCORES;
     return can & ~(unsigned)LIMN_CAN_BE_TAUGHT; /* it has been taught already */
+}
+
+size_t lm_model_scores(const limn_model *model) {
+    bool has = model->method->scores && model->schema.task != LIMN_DENSITY;
+    return has ? model->method->score_count(model->body) : 0;
 }
 
 static limn_status train_body(limn_context *ctx, limn_model *model, const limn_data *data,

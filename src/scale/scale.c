@@ -161,6 +161,13 @@ void lm_scaler_apply(const lm_scaler *scaler, const float *x, size_t n, float *s
     }
 }
 
+double lm_scaler_log_volume(const lm_scaler *scaler) {
+    double sum = 0;
+    for (size_t j = 0; j < scaler->out && scaler->kind != LIMN_SCALE_NONE; j++)
+        sum += log(scaler->factor[j]);
+    return sum;
+}
+
 void lm_scaler_undo(const lm_scaler *scaler, const float *scaled, size_t n, const float *usual,
                     float *x) {
     size_t in = scaler->in, out = scaler->out;

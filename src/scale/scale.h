@@ -27,8 +27,12 @@ void lm_scaler_apply(const lm_scaler *scaler, const float *x, size_t n, float *s
 /* The inverse, up to rounding: x: n x in; dropped features are taken from the row `usual`. */
 void lm_scaler_undo(const lm_scaler *scaler, const float *scaled, size_t n, const float *usual,
                     float *x);
+/* The log of the volume that scaling gives a unit cube of the features it keeps: the sum of the
+ * logs of the factors. The log density of an unscaled row is that of the scaled row plus this. */
+double lm_scaler_log_volume(const lm_scaler *scaler);
 
-/* The section "scaler" of a model file. Loading checks that it fits rows of `features`. */
+/* The section "scaler" of a model file. Loading checks that it fits rows of `features`
+ * and that its factors are positive. */
 limn_status lm_scaler_save(limn_context *ctx, const lm_scaler *scaler, lm_writer *writer);
 limn_status lm_scaler_load(limn_context *ctx, const lm_file *file, size_t features,
                            lm_scaler *scaler);

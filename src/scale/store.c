@@ -51,6 +51,9 @@ static limn_status get_scaling(limn_context *ctx, const lm_kv *kv, lm_scaler *s)
             status = lm_file_bad(ctx, kv->file, "scaled feature %zu does not exist", j + 1);
         else
             s->keep[j] = (uint32_t)keep[j];
+        if (status == LIMN_OK && !(s->factor[j] > 0))
+            status = lm_file_bad(ctx, kv->file, "the scaling factor of feature %zu is not positive",
+                                 j + 1);
     }
     lm_free(&ctx->mem, keep);
     return status;

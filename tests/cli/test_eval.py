@@ -12,7 +12,7 @@ KEYS = {"method", "n", "accuracy", "error", "uc", "balanced_accuracy", "log_loss
         "recall_at_k", "k", "confusion", "labels", "latency_us_mean", "latency_us_p50",
         "latency_us_p99", "latency_rows", "batch_rows_per_s", "touched_vectors", "touched_bytes",
         "model_bytes",
-        "ece", "mae", "rmse", "r2"}
+        "ece", "mae", "rmse", "r2", "mean_log_density"}
 
 
 def entropy(counts):
@@ -63,8 +63,8 @@ def test_figures_equal_those_of_the_answers(limn, noisy):
     assert result["log_loss"] == pytest.approx(
         -sum(math.log(max(row[NAMES.index(t)], 1e-15)) for row, t in zip(p, truth)) / n)
     assert 0 <= result["ece"] <= 1
-    for key in ("mae", "rmse", "r2", "latency_us_mean", "latency_us_p50", "latency_us_p99",
-                "latency_rows", "batch_rows_per_s"):
+    for key in ("mae", "rmse", "r2", "mean_log_density", "latency_us_mean", "latency_us_p50",
+                "latency_us_p99", "latency_rows", "batch_rows_per_s"):
         assert result[key] is None
     assert result["touched_vectors"] == 120
 

@@ -37,6 +37,17 @@ static bool can(const lm_method *method, limn_task task) {
     return lm_method_capabilities(method) & lm_task_capability(task);
 }
 
+static limn_task first_task(const lm_method *method) {
+    size_t t = 0;
+    while (!can(method, tasks[t]))
+        t++;
+    return tasks[t];
+}
+
+static bool gives_values(limn_task task) {
+    return task == LIMN_REGRESS || task == LIMN_DENSITY;
+}
+
 /* Requests probabilities that a method gives only on request, and switches off stopping early
  * (which may answer with another class than the most probable one). */
 static const char *usual_param(const lm_method *method) {
@@ -93,12 +104,12 @@ static void ask(limn_context *ctx, const limn_model *model, const float *x, size
         const float *q = x + i * d;
         if (model->schema.task == LIMN_CLASSIFY || model->schema.task == LIMN_OUTLIER)
             assert_int_equal(limn_predict(p, q, n, out->classes + i), LIMN_OK);
-        size_t scores = method->scores ? method->score_count(model->body) : 0;
+        size_t scores = lm_model_scores(model);
         if (scores)
             assert_int_equal(limn_predict_scores(p, q, n, out->scores + i * scores), LIMN_OK);
         if (model->schema.task == LIMN_CLASSIFY && has_proba(model))
             assert_int_equal(limn_predict_proba(p, q, n, out->proba + i * k), LIMN_OK);
-        if (model->schema.task == LIMN_REGRESS)
+        if (gives_values(model->schema.task))
             assert_int_equal(limn_predict_values(p, q, n, out->values + i), LIMN_OK);
         if (method->searching)
             assert_int_equal(limn_search(p, q, n, NEIGHBORS, out->rows + i * NEIGHBORS,
@@ -279,6 +290,17 @@ static void test_probabilities_sum_to_one_and_agree_with_the_class(void **state)
     for_each_case(*state, check_proba);
 }
 
+static void check_density(one_case *c, const lm_method *method) {
+    (void)method;
+    for (size_t i = 0; i < QUERIES && c->model->schema.task == LIMN_DENSITY; i++)
+        if (!(c->expected.values[i] < (double)INFINITY))
+            fail_msg("the log density of query %zu is %g", i, c->expected.values[i]);
+}
+
+static void test_log_densities_are_numbers_or_minus_infinity(void **state) {
+    for_each_case(*state, check_density);
+}
+
 static void check_quiet(one_case *c, const lm_method *method) {
     counting count = {0};
     size_t k = c->model->schema.labels.count;
@@ -293,7 +315,7 @@ static void check_quiet(one_case *c, const lm_method *method) {
         assert_int_equal(limn_predict(p, c->queries, QUERIES, out->classes), LIMN_OK);
     if (c->model->schema.task == LIMN_CLASSIFY && has_proba(c->model) && k)
         assert_int_equal(limn_predict_proba(p, c->queries, QUERIES, out->proba), LIMN_OK);
-    if (c->model->schema.task == LIMN_REGRESS)
+    if (gives_values(c->model->schema.task))
         assert_int_equal(limn_predict_values(p, c->queries, QUERIES, out->values), LIMN_OK);
     if (method->searching)
         assert_int_equal(limn_search(p, c->queries, QUERIES, NEIGHBORS, out->rows, out->distances),
@@ -328,7 +350,7 @@ static void test_nan_and_infinity_are_refused_with_row_and_column(void **state) 
             c->queries[2 * 5 + 3] = bad[i];
             bool classify = tasks[t] == LIMN_CLASSIFY || tasks[t] == LIMN_OUTLIER;
             limn_status status = classify ? limn_predict(p, c->queries, 4, classes)
-                                 : tasks[t] == LIMN_REGRESS
+                                 : gives_values(tasks[t])
                                      ? limn_predict_values(p, c->queries, 4, values)
                                      : limn_search(p, c->queries, 4, 1, (int64_t[4]){0}, values);
             assert_int_equal(status, LIMN_E_DATA);
@@ -438,13 +460,25 @@ static void test_a_file_cut_or_changed_anywhere_is_refused(void **state) {
     }
 }
 
+static void ask_damaged(limn_predictor *p, const float *x) {
+    const lm_schema *schema = &p->model->schema;
+    int32_t classes[8];
+    double values[8];
+    if (schema->task == LIMN_CLASSIFY) {
+        assert_int_equal(limn_predict(p, x, 8, classes), LIMN_OK);
+        for (int i = 0; i < 8; i++)
+            assert_in_range(classes[i], 0, schema->labels.count - 1);
+    } else if (gives_values(schema->task)) {
+        assert_int_equal(limn_predict_values(p, x, 8, values), LIMN_OK);
+    }
+}
+
 /* Random damage with valid checksums must give an error or a model that answers without harm
  * (the sanitizers check). */
 static void test_a_hostile_file_with_valid_checksums_does_no_harm(void **state) {
     const lm_method *method = *state;
     size_t loads = 0;
-    one_case *c = begin(method, method->predict ? LIMN_CLASSIFY : LIMN_SEARCH, SHAPE_RANDOM,
-                        LIMN_SCALE_ZSCORE);
+    one_case *c = begin(method, first_task(method), SHAPE_RANDOM, LIMN_SCALE_ZSCORE);
     unsigned char *bytes, *damaged;
     size_t size;
     assert_int_equal(lm_model_bytes(c->ctx, c->model, &bytes, &size), LIMN_OK);
@@ -466,13 +500,9 @@ static void test_a_hostile_file_with_valid_checksums_does_no_harm(void **state) 
         limn_predictor *p = NULL;
         limn_predictor_options options = {
             .size = sizeof options, .threads = 1, .neighbors = NEIGHBORS};
-        if (loaded->schema.features == 5 && loaded->schema.task == LIMN_CLASSIFY &&
-            limn_predictor_new(c->ctx, loaded, &options, &p) == LIMN_OK) {
-            int32_t classes[8];
-            assert_int_equal(limn_predict(p, c->queries, 8, classes), LIMN_OK);
-            for (int i = 0; i < 8; i++)
-                assert_in_range(classes[i], 0, loaded->schema.labels.count - 1);
-        }
+        if (loaded->schema.features == 5 &&
+            limn_predictor_new(c->ctx, loaded, &options, &p) == LIMN_OK)
+            ask_damaged(p, c->queries);
         limn_predictor_free(p);
         limn_model_free(loaded);
     }
@@ -500,7 +530,7 @@ static bool trains_for_some_task(limn_context *ctx, const lm_method *method, con
 static void test_every_parameter_is_checked_and_every_choice_trains(void **state) {
     const lm_method *method = *state;
     limn_context *ctx = make_context(NULL, 1, 1);
-    limn_task task = method->predict ? LIMN_CLASSIFY : LIMN_SEARCH;
+    limn_task task = first_task(method);
     limn_data *data = make_data(ctx, task, SHAPE_RANDOM, ROWS, 3);
     limn_model *model = NULL;
     char text[128];
@@ -545,7 +575,7 @@ static void test_capabilities_tell_what_the_table_holds(void **state) {
     assert_int_equal(!!(caps & LIMN_CAN_SEARCH), m->searching != NULL);
     assert_int_equal(m->scores != NULL, m->score_count != NULL);
     assert_int_equal(!!(caps & (LIMN_CAN_CLASSIFY | LIMN_CAN_OUTLIER)), m->predict != NULL);
-    assert_int_equal(!!(caps & LIMN_CAN_REGRESS), m->values != NULL);
+    assert_int_equal(!!(caps & (LIMN_CAN_REGRESS | LIMN_CAN_DENSITY)), m->values != NULL);
     assert_true(!m->foreign || (m->foreign->recognise && m->foreign->import));
     assert_true(!m->searching || (m->searching->search && m->searching->stored));
     assert_true(m->train && m->destroy && m->save && m->load && m->scratch && m->stats);
@@ -626,7 +656,7 @@ static void test_a_cancelled_training_leaves_nothing(void **state) {
     const lm_method *method = *state;
     counting count = {0};
     limn_context *ctx = make_context(&count, 1, 1);
-    limn_task task = method->predict ? LIMN_CLASSIFY : LIMN_SEARCH;
+    limn_task task = first_task(method);
     limn_data *data = make_data(ctx, task, SHAPE_RANDOM, ROWS, 3);
     limn_model *model = NULL;
     ctx->progress = cancel;
@@ -656,6 +686,7 @@ int main(void) {
         TEST(test_single_calls_equal_batch),
         TEST(test_threads_and_repetition_change_neither_answers_nor_file),
         TEST(test_probabilities_sum_to_one_and_agree_with_the_class),
+        TEST(test_log_densities_are_numbers_or_minus_infinity),
         TEST(test_predicting_allocates_nothing),
         TEST(test_nan_and_infinity_are_refused_with_row_and_column),
         TEST(test_a_failure_of_any_allocation_is_reported_and_leaks_nothing),

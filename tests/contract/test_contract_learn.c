@@ -91,7 +91,7 @@ static void answers(limn_context *ctx, const limn_model *model, const limn_data 
     limn_predictor *p = NULL;
     assert_int_equal(limn_predictor_new(ctx, model, NULL, &p), LIMN_OK);
     memset(out, 0, ROWS * sizeof *out);
-    if (model->schema.task == LIMN_REGRESS)
+    if (model->schema.task == LIMN_REGRESS || model->schema.task == LIMN_DENSITY)
         assert_int_equal(limn_predict_values(p, data->x, data->n, out), LIMN_OK);
     if (model->schema.task == LIMN_CLASSIFY) {
         assert_int_equal(limn_predict(p, data->x, data->n, classes), LIMN_OK);
