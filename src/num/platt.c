@@ -123,7 +123,7 @@ lm_sigmoid_fit lm_platt_fit(const double *f, const bool *positive, size_t n, dou
     return fit;
 }
 
-/* The slope of the cross entropy rises with a, so its root is bracketed and bisected in units of
+/* The cross entropy is convex in a, so the root of its slope is bracketed and bisected in units of
  * 1/|f|, root mean square: from FLATTEST to STEEPEST. */
 #define FLATTEST 1e-6
 #define STEEPEST 1e6
@@ -142,7 +142,7 @@ double lm_slope_fit(const double *f, const bool *positive, size_t n, double *scr
     for (int i = 0; i < BISECTIONS; i++) {
         double middle = (low + high) / 2;
         slopes s = slopes_at(f, scratch, n, (lm_sigmoid_fit){-exp(middle) * unit, 0});
-        *(s.a > 0 ? &high : &low) = middle; /* too steep: less of it lowers the sum */
+        *(s.a < 0 ? &high : &low) = middle; /* too steep: the sum falls towards a = 0 */
     }
     return fmax(-exp(low) * unit, -1e300);
 }

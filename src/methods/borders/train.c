@@ -189,9 +189,9 @@ static limn_status make_pairs(limn_context *ctx, const bd_rows *rows, const bd_o
     limn_status status = LIMN_OK;
     for (size_t i = 0; i < k && status == LIMN_OK; i++)
         for (size_t j = i + 1; j < k && status == LIMN_OK; j++) {
-            status = bd_pair_make(ctx, rows, options, i, j, &pairs[p]);
+            status = bd_pair_make(ctx, rows, options, i, j, &pairs[p++]);
             if (status == LIMN_OK)
-                status = lm_progress(ctx, "drawing borders", ++p, count, (double)p / (double)count);
+                status = lm_progress(ctx, "drawing borders", 0, 0, (double)p / (double)count);
         }
     if (status == LIMN_OK)
         tell(ctx, pairs, count, options);
