@@ -122,8 +122,7 @@ static limn_status fill(limn_context *ctx, const lm_machine *machine, size_t fun
 limn_status lm_field_machine(limn_context *ctx, const lm_machine *machine, size_t function,
                              lm_field *out) {
     const lm_svm *svm = machine->svm;
-    *out = (lm_field){
-        .d = svm->d, .smooth = true, .piece = piece, .scratch = scratch, .destroy = state_free};
+    *out = (lm_field){.d = 0};
     state *s = lm_alloc_zero(&ctx->mem, 1, sizeof *s);
     if (!s)
         return lm_fail_memory(ctx);
@@ -132,10 +131,14 @@ limn_status lm_field_machine(limn_context *ctx, const lm_machine *machine, size_
     limn_status status = fill(ctx, machine, function, s);
     if (status != LIMN_OK) {
         state_free(&ctx->mem, s);
-        *out = (lm_field){.d = 0};
         return status;
     }
-    out->state = s;
+    *out = (lm_field){.d = svm->d,
+                      .smooth = true,
+                      .piece = piece,
+                      .scratch = scratch,
+                      .state = s,
+                      .destroy = state_free};
     if (svm->prob_a && svm->prob_b)
         out->sigmoid = (lm_sigmoid_fit){svm->prob_a[function], svm->prob_b[function]};
     return LIMN_OK;
