@@ -40,6 +40,8 @@ static void print_method(const limn_method_info *method) {
     cli_wrap(stdout, 11, 11,
              cli_text_capabilities(limn_method_capabilities(method->name), can, sizeof can));
     printf("  scaling: %s unless --scale says otherwise\n", limn_scale_name(method->default_scale));
+    if (method->default_teacher)
+        printf("  teacher: %s unless --teacher names another\n", method->default_teacher);
     printf("\n%s\n", method->param_count ? "Parameters, with their defaults (-p KEY=VALUE):"
                                          : "It has no parameters.");
     for (size_t i = 0; i < method->param_count; i++)
@@ -63,11 +65,12 @@ static json_t *method_json(const limn_method_info *method) {
     json_t *params = json_array();
     for (size_t i = 0; i < method->param_count; i++)
         json_array_append_new(params, param_json(&method->params[i]));
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "name", cli_json_text(method->name),
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", cli_json_text(method->name),
                      "summary", cli_json_text(method->summary), "paper",
                      cli_json_text(method->paper), "capabilities",
                      cli_json_capabilities(limn_method_capabilities(method->name)), "default_scale",
-                     cli_json_text(limn_scale_name(method->default_scale)), "params", params);
+                     cli_json_text(limn_scale_name(method->default_scale)), "default_teacher",
+                     cli_json_text(method->default_teacher), "params", params);
 }
 
 static json_t *list_json(void) {

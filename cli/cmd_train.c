@@ -70,8 +70,13 @@ static int check_usage(const cli_args *args) {
     return code || !args->teacher ? code : cli_refuse_overwrite(args->output, args->teacher);
 }
 
+/* --teacher, or the teacher that the method has without it; NULL: none. */
+static const char *teacher_of(const cli_args *args) {
+    return args->teacher ? args->teacher : cli_method_find(args->method)->default_teacher;
+}
+
 static int check_parameters(const parameters *p) {
-    const char *teacher = p->own.teacher;
+    const char *teacher = teacher_of(&p->own);
     int code = cli_check_keys(cli_method_find(p->own.method), &p->own);
     if (!code && p->teacher_count && !teacher)
         code = cli_fail(EXIT_USAGE,
@@ -173,6 +178,9 @@ static void print_words(const cli_args *args, const limn_model *model, const tim
         fprintf(file, " (%zu used)", info.used_features);
     if (info.task == LIMN_CLASSIFY)
         fprintf(file, ", %zu class%s", info.classes, info.classes == 1 ? "" : "es");
+    if (teacher_of(args))
+        fprintf(file, "\ndrawn from %s%s", teacher_of(args),
+                limn_method_find(teacher_of(args)) ? ", trained first" : "");
     fprintf(file, "\nreading took %s, training %s\n", cli_text_seconds(time->reading, a),
             cli_text_seconds(time->training, b));
     fprintf(file, "%s: %s; a query touches %s\n",

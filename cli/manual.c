@@ -253,6 +253,8 @@ static void man_methods(FILE *file) {
         roff_prose(file,
                    cli_text_capabilities(limn_method_capabilities(method->name), can, sizeof can));
         fprintf(file, ".\nScaling by default: %s.\n", limn_scale_name(method->default_scale));
+        if (method->default_teacher)
+            fprintf(file, "Teacher by default: %s.\n", method->default_teacher);
         man_params(file, method->params, method->param_count);
     }
 }
@@ -382,9 +384,12 @@ static void md_params(FILE *file, const limn_param *params, size_t count) {
 void cli_print_markdown_method(const limn_method_info *method, FILE *file) {
     char can[CAPABILITIES_BYTES];
     md_params(file, method->params, method->param_count);
-    fprintf(file, "\nCan: %s. Scaling by default: %s.\n",
+    fprintf(file, "\nCan: %s. Scaling by default: %s.",
             cli_text_capabilities(limn_method_capabilities(method->name), can, sizeof can),
             limn_scale_name(method->default_scale));
+    if (method->default_teacher)
+        fprintf(file, " Teacher by default: %s.", method->default_teacher);
+    fputs("\n", file);
 }
 
 void cli_print_markdown_synth(const limn_synth_info *synth, FILE *file) {

@@ -90,7 +90,8 @@ static const cli_option train_options[] = {
      0},
     {"teacher", 0, "TEACHER",
      "for methods drawn from another model (limn methods marks them with teacher): a model FILE, "
-     "or a METHOD to train first, with parameters -p teacher.KEY=VALUE",
+     "or a METHOD to train first, with parameters -p teacher.KEY=VALUE (default: the method's own "
+     "choice)",
      CLI_TEXT, FIELD(teacher), 0, 0},
     {"task", 0, "classify|regress|search|outlier|density",
      "what the model is for (default classify)", CLI_CHOICE, FIELD(task), 0, 0},
@@ -266,6 +267,7 @@ static const char *const train_examples[] = {
     "limn train letter.libsvm.gz -m knn -p k=5 --scale zscore -o letter.limn",
     "limn train prices.csv --task regress --label price -m knn -o prices.limn",
     "limn train letter.libsvm.gz -m svm -p C=10 -p gamma=auto -o letter.limn",
+    "limn train letter.libsvm.gz -m borders --teacher letter.limn -o fast.limn",
     "zcat big.csv.gz | limn train - -m knn --subsample 0.1 -o big.limn",
     NULL};
 static const char *const predict_examples[] = {

@@ -99,18 +99,17 @@ static bool newton_step(const double *f, const double *target, size_t n, const s
     return false;
 }
 
-/* The targets t; yes and no count the rows. */
-static void make_targets(const bool *positive, size_t n, double *target, double *yes, double *no) {
-    *yes = *no = 0;
+/* The targets t of rows that stand for yes positive and no other ones. */
+static void make_targets(const bool *positive, size_t n, double yes, double no, double *target) {
     for (size_t i = 0; i < n; i++)
-        *(positive[i] ? yes : no) += 1;
-    for (size_t i = 0; i < n; i++)
-        target[i] = positive[i] ? (*yes + 1) / (*yes + 2) : 1 / (*no + 2);
+        target[i] = positive[i] ? (yes + 1) / (yes + 2) : 1 / (no + 2);
 }
 
 lm_sigmoid_fit lm_platt_fit(const double *f, const bool *positive, size_t n, double *scratch) {
-    double *target = scratch, yes, no;
-    make_targets(positive, n, target, &yes, &no);
+    double *target = scratch, yes = 0, no = 0;
+    for (size_t i = 0; i < n; i++)
+        *(positive[i] ? &yes : &no) += 1;
+    make_targets(positive, n, yes, no, target);
     lm_sigmoid_fit fit = {0, log((no + 1) / (yes + 1))};
     double value = cross_entropy(f, target, n, fit);
     for (int i = 0; i < NEWTON_STEPS; i++) {
@@ -129,9 +128,10 @@ lm_sigmoid_fit lm_platt_fit(const double *f, const bool *positive, size_t n, dou
 #define STEEPEST 1e6
 enum { BISECTIONS = 60 };
 
-double lm_slope_fit(const double *f, const bool *positive, size_t n, double *scratch) {
-    double yes, no, largest = 0, sum = 0;
-    make_targets(positive, n, scratch, &yes, &no);
+double lm_slope_fit(const double *f, const bool *positive, size_t n, double yes, double no,
+                    double *scratch) {
+    double largest = 0, sum = 0;
+    make_targets(positive, n, yes, no, scratch);
     for (size_t i = 0; i < n; i++)
         largest = fmax(largest, fabs(f[i]));
     if (!(largest > 0 && largest < INFINITY))

@@ -186,6 +186,7 @@ typedef struct making {
     double *f, *g, *scratch; /* of the held-out rows */
     bool *first;
     size_t held;
+    double own[2]; /* rows of the two classes in the training set */
     bd_pair *out;
 } making;
 
@@ -232,17 +233,14 @@ static limn_status draw_all(limn_context *ctx, making *m) {
     if (status == LIMN_OK) {
         out->held = m->held;
         out->agreed = m->held - mistakes(m->f, m->g, m->held);
-        out->a = lm_slope_fit(m->g, m->first, m->held, m->scratch);
+        out->a = lm_slope_fit(m->g, m->first, m->held, m->own[0], m->own[1], m->scratch);
     }
     return status;
 }
 
 /* g where there is no border: the log odds of the classes if they agree with the teacher. */
-static double constant_of(const bd_rows *rows, const sample *s, const size_t pair[2]) {
-    double own[2], above = 0;
-    for (int c = 0; c < 2; c++)
-        own[c] = (double)(rows->start[pair[c] + 1] - rows->start[pair[c]]);
-    double odds = log((own[0] + 1) / (own[1] + 1));
+static double constant_of(const sample *s, const double own[2]) {
+    double above = 0, odds = log((own[0] + 1) / (own[1] + 1));
     for (size_t i = 0; i < s->n; i++)
         above += s->f[i] > 0 ? 1 : -1;
     if (s->used[0] == 0 || s->used[1] == 0)
@@ -259,7 +257,7 @@ static limn_status make(limn_context *ctx, const bd_rows *rows, const size_t pai
     m->level = find_level(s, m->options, field, m->out);
     for (size_t i = 0; i < s->n; i++)
         s->f[i] -= m->level;
-    m->out->constant = constant_of(rows, s, pair);
+    m->out->constant = constant_of(s, m->own);
     m->out->a = -1;
     m->held = held_rows(s, m->f, m->first);
     sort_ends(s, &m->ends);
@@ -272,6 +270,8 @@ limn_status bd_pair_make(limn_context *ctx, const bd_rows *rows, const bd_option
     sample s = {.n = 0};
     lm_field field = {.d = 0};
     making m = {.options = options, .field = &field, .s = &s, .out = out};
+    for (int c = 0; c < 2; c++)
+        m.own[c] = (double)(rows->start[pair[c] + 1] - rows->start[pair[c]]);
     m.seed = lm_hash(ctx->seed, options->stream, lm_pair_index(rows->set->classes, first, second));
     limn_status status = sample_take(ctx, rows, options, pair, &s);
     m.f = lm_alloc(&ctx->mem, s.n + 1, sizeof *m.f);
