@@ -12,9 +12,11 @@ typedef struct lm_sigmoid_fit {
  * probabilistic outputs for support vector machines", 2007 (Newton with backtracking). n may be 0,
  * and all rows may be of one kind. scratch: n doubles. */
 lm_sigmoid_fit lm_platt_fit(const double *f, const bool *positive, size_t n, double *scratch);
-/* The same fit with b = 0: returns a, which is below 0, so that P(positive | f) is above 1/2 where
- * f is above 0; where the rows say otherwise, it is close to 0. */
-double lm_slope_fit(const double *f, const bool *positive, size_t n, double *scratch);
+/* The same fit with b = 0, to the targets of a set of yes positive and no other rows of which these
+ * are a sample. Returns a, which is below 0, so that P(positive | f) is above 1/2 where f is above
+ * 0; where the rows say otherwise, it is close to 0. */
+double lm_slope_fit(const double *f, const bool *positive, size_t n, double yes, double no,
+                    double *scratch);
 /* P(positive | f), without overflow. */
 double lm_platt(lm_sigmoid_fit fit, double f);
 

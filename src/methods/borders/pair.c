@@ -2,7 +2,9 @@
  * there are, and the slope of the probability.
  *
  * At most SAMPLED rows of the pair are used (all of a class of LEAST or fewer), in a seeded order.
- * A fifth of each class is held out: no line begins there. borders=auto draws 25 borders and
+ * A fifth of each class is held out: no line begins there, and the slope of the probability is
+ * fitted to the labels of these rows, with Platt's targets for the size of the whole class (those
+ * for the few rows held out make every answer too modest). borders=auto draws 25 borders and
  * doubles their number while that mends 5 % of the held-out rows where the teacher disagrees; the
  * smallest number whose mistakes are within 5 % and one row of the best is kept. */
 #include "base/argmax.h"
