@@ -183,6 +183,22 @@ static void tell(limn_context *ctx, const bd_pair *pairs, size_t count, const bd
             fewer, count, count == 1 ? "" : "s", fewer == 1 ? "has" : "have", o->borders);
 }
 
+/* A model that is slower than its teacher is good for nothing. */
+static void tell_cost(limn_context *ctx, const bd_model *m, const lm_machine *machine) {
+    const lm_svm *svm = machine ? machine->svm : NULL;
+    bool linear = svm && svm->kernel.type == LM_LINEAR;
+    double own = (double)m->pack.n * (double)(m->d + 1);
+    if (!svm)
+        return;
+    double vectors = linear ? (double)m->pairs : (double)svm->n;
+    if (own > vectors * (double)(m->d + (linear ? 0 : m->classes - 1)))
+        lm_warn(
+            ctx,
+            "borders: %zu border vectors make a query slower than the teacher itself, which has "
+            "%.0f vectors; give fewer (-p borders=N), or keep the teacher",
+            m->pack.n, vectors);
+}
+
 static limn_status make_pairs(limn_context *ctx, const bd_rows *rows, const bd_options *options,
                               bd_pair *pairs) {
     size_t k = rows->set->classes, p = 0, count = bd_pair_count(k);
@@ -240,6 +256,8 @@ limn_status bd_train(limn_context *ctx, const lm_train_set *set, const lm_params
     }
     if (status == LIMN_OK)
         status = gather(ctx, pairs, m);
+    if (status == LIMN_OK)
+        tell_cost(ctx, m, set->teacher->machine);
     for (size_t p = 0; pairs && p < bd_pair_count(set->classes); p++)
         bd_points_free(&ctx->mem, &pairs[p].points);
     lm_free(&ctx->mem, pairs);
