@@ -18,36 +18,51 @@
 #include <string.h>
 
 #define STEP 1e-3 /* of the spread */
-enum { SHARE = 8, BALLS = 3, MOST_ROWS = 4096, MOST_DIRECTIONS = 1024 };
+enum { SHARE = 8, BALLS = 3, MOST_PAIRS = 2048, MOST_DIRECTIONS = 1024, CELLS = 1 << 21 };
 static const double radius[BALLS] = {0.1, 0.3, 1};
 
-/* Points around points, evaluated together. */
+/* Pairs of points around points, evaluated together. */
 typedef struct probes {
     limn_context *ctx;
     const lm_field *field;
-    size_t d, balls; /* balls: directions of the average */
-    float *x;
+    const double *spread;
+    size_t d;
+    size_t pairs; /* at most, at once */
+    size_t balls; /* directions of the average */
+    float *x;     /* 2 pairs x d */
     double *f;
     double *direction; /* balls x d, standard normal */
+    bool *smooth;      /* pairs */
 } probes;
 
 static void probes_free(probes *p) {
     lm_free(&p->ctx->mem, p->x);
     lm_free(&p->ctx->mem, p->f);
     lm_free(&p->ctx->mem, p->direction);
+    lm_free(&p->ctx->mem, p->smooth);
+}
+
+/* As many as wanted, fewer where rows are long, but at least `least`. */
+static size_t fitting(size_t wanted, size_t least, size_t d) {
+    size_t most = CELLS / d > least ? CELLS / d : least;
+    return wanted < most ? wanted : most;
 }
 
 static limn_status probes_new(limn_context *ctx, const lm_field *field, probes *p) {
     size_t d = field->d, cells = 0, spots = 0;
-    *p = (probes){.ctx = ctx, .field = field, .d = d, .balls = d > 8 ? 8 * d : 64};
-    p->balls = p->balls < MOST_DIRECTIONS ? p->balls : MOST_DIRECTIONS;
-    size_t most = 2 * d > MOST_ROWS ? 2 * d : MOST_ROWS;
-    if (lm_mul(most, d, &cells) && lm_mul(p->balls, d, &spots)) {
+    *p = (probes){.ctx = ctx, .field = field, .spread = field->spread, .d = d};
+    p->pairs = fitting(MOST_PAIRS, 16, d);
+    p->balls = fitting(d > 8 && d < MOST_DIRECTIONS / 8 ? 8 * d
+                       : d > 8                          ? MOST_DIRECTIONS
+                                                        : 64,
+                       64, d);
+    if (lm_mul(2 * p->pairs, d, &cells) && lm_mul(p->balls, d, &spots)) {
         p->x = lm_alloc(&ctx->mem, cells, sizeof *p->x);
-        p->f = lm_alloc(&ctx->mem, most, sizeof *p->f);
         p->direction = lm_alloc(&ctx->mem, spots, sizeof *p->direction);
     }
-    if (!p->x || !p->f || !p->direction)
+    p->f = lm_alloc(&ctx->mem, 2 * p->pairs, sizeof *p->f);
+    p->smooth = lm_alloc(&ctx->mem, p->pairs, sizeof *p->smooth);
+    if (!p->x || !p->f || !p->direction || !p->smooth)
         return lm_fail_memory(ctx);
     lm_rng rng = lm_rng_at(ctx->seed, lm_stream_of("gradient"), 0);
     for (size_t i = 0; i < spots; i++)
@@ -55,60 +70,78 @@ static limn_status probes_new(limn_context *ctx, const lm_field *field, probes *
     return LIMN_OK;
 }
 
+static size_t least_of(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
 static float moved(float x, double by) {
     return (float)((double)x + by);
+}
+
+static limn_status ask(probes *p, size_t pairs) {
+    return lm_field_values(p->ctx, p->field, p->x, 2 * pairs, p->f, NULL);
+}
+
+/* The points of pair i: x moved by by_j and by -by_j along feature j. */
+static void put(probes *p, size_t i, size_t j, float x, double by) {
+    p->x[2 * i * p->d + j] = moved(x, by);
+    p->x[(2 * i + 1) * p->d + j] = moved(x, -by);
+}
+
+static double apart(const probes *p, size_t i, size_t j) {
+    return (double)p->x[2 * i * p->d + j] - (double)p->x[(2 * i + 1) * p->d + j];
+}
+
+static double difference(const probes *p, size_t i) {
+    return p->f[2 * i] - p->f[2 * i + 1];
 }
 
 /* ---- along the axes ---- */
 
 static limn_status along_axes(probes *p, const float *x, size_t n, double *gradient) {
-    size_t d = p->d, at = 0;
-    const double *spread = p->field->spread;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < 2 * d; j++, at++) {
-            float *point = p->x + at * d;
-            memcpy(point, x + i * d, d * sizeof *point);
-            point[j / 2] = moved(point[j / 2], (j % 2 ? -STEP : STEP) * spread[j / 2]);
+    size_t d = p->d;
+    limn_status status = LIMN_OK;
+    for (size_t first = 0; first < n * d && status == LIMN_OK; first += p->pairs) {
+        size_t some = least_of(p->pairs, n * d - first);
+        for (size_t i = 0; i < some; i++) {
+            size_t point = (first + i) / d, axis = (first + i) % d;
+            for (size_t j = 0; j < d; j++)
+                put(p, i, j, x[point * d + j], j == axis ? STEP * p->spread[j] : 0);
         }
-    limn_status status = lm_field_values(p->ctx, p->field, p->x, at, p->f, NULL);
-    for (size_t k = 0; k < n * d && status == LIMN_OK; k++) {
-        double up = (double)p->x[2 * k * d + k % d], down = (double)p->x[(2 * k + 1) * d + k % d];
-        gradient[k] = up > down ? (p->f[2 * k] - p->f[2 * k + 1]) / (up - down) : 0;
+        status = ask(p, some);
+        for (size_t i = 0; i < some && status == LIMN_OK; i++) {
+            double step = apart(p, i, (first + i) % d);
+            gradient[first + i] = step > 0 ? difference(p, i) / step : 0;
+        }
     }
     return status;
 }
 
 /* ---- smooth or not ---- */
 
-/* The step along the gradient that changes it by STEP in units of the spread; 0: no gradient. */
+/* The factor that makes the gradient a step of STEP / SHARE spreads; 0: there is no gradient. */
 static double step_along(const probes *p, const double *gradient) {
     double sum = 0;
     for (size_t j = 0; j < p->d; j++)
-        sum += gradient[j] * p->field->spread[j] * gradient[j] * p->field->spread[j];
+        sum += gradient[j] * p->spread[j] * gradient[j] * p->spread[j];
     return sum > 0 ? STEP / SHARE / sqrt(sum) : 0;
 }
 
-/* Which of n points are smooth. Steps are taken in units of the spread. */
-static limn_status look_closer(probes *p, const float *x, size_t n, const double *gradient,
-                               bool *smooth) {
+/* Which of n <= pairs points are smooth. */
+static limn_status look_closer(probes *p, const float *x, size_t n, const double *gradient) {
     size_t d = p->d;
-    const double *spread = p->field->spread;
     for (size_t i = 0; i < n; i++) {
         const double *g = gradient + i * d;
         double step = step_along(p, g);
-        for (size_t j = 0; j < d; j++) {
-            double by = step * g[j] * spread[j] * spread[j];
-            p->x[2 * i * d + j] = moved(x[i * d + j], by);
-            p->x[(2 * i + 1) * d + j] = moved(x[i * d + j], -by);
-        }
-    }
-    limn_status status = lm_field_values(p->ctx, p->field, p->x, 2 * n, p->f, NULL);
-    for (size_t i = 0; i < n && status == LIMN_OK; i++) {
-        double expected = 0, found = p->f[2 * i] - p->f[2 * i + 1];
         for (size_t j = 0; j < d; j++)
-            expected += gradient[i * d + j] *
-                        ((double)p->x[2 * i * d + j] - (double)p->x[(2 * i + 1) * d + j]);
-        smooth[i] = expected > 0 && found > expected / 2 && found < expected * 2;
+            put(p, i, j, x[i * d + j], step * g[j] * p->spread[j] * p->spread[j]);
+    }
+    limn_status status = ask(p, n);
+    for (size_t i = 0; i < n && status == LIMN_OK; i++) {
+        double expected = 0, found = difference(p, i);
+        for (size_t j = 0; j < d; j++)
+            expected += gradient[i * d + j] * apart(p, i, j);
+        p->smooth[i] = expected > 0 && found > expected / 2 && found < expected * 2;
     }
     return status;
 }
@@ -117,17 +150,20 @@ static limn_status look_closer(probes *p, const float *x, size_t n, const double
 
 static limn_status average(probes *p, const float *x, double ball, double *gradient) {
     size_t d = p->d;
-    const double *spread = p->field->spread;
-    for (size_t k = 0; k < 2 * p->balls * d; k++) {
-        double z = ball * spread[k % d] * p->direction[k / (2 * d) * d + k % d];
-        p->x[k] = moved(x[k % d], k / d % 2 ? -z : z);
-    }
-    limn_status status = lm_field_values(p->ctx, p->field, p->x, 2 * p->balls, p->f, NULL);
+    limn_status status = LIMN_OK;
     memset(gradient, 0, d * sizeof *gradient);
-    for (size_t k = 0; k < p->balls * d && status == LIMN_OK; k++) {
-        double half = (p->f[k / d * 2] - p->f[k / d * 2 + 1]) / 2, width = ball * spread[k % d];
-        if (width > 0)
-            gradient[k % d] += half * p->direction[k] / width / (double)p->balls;
+    for (size_t first = 0; first < p->balls && status == LIMN_OK; first += p->pairs) {
+        size_t some = least_of(p->pairs, p->balls - first);
+        const double *direction = p->direction + first * d;
+        for (size_t k = 0; k < some * d; k++)
+            put(p, k / d, k % d, x[k % d], ball * p->spread[k % d] * direction[k]);
+        status = ask(p, some);
+        for (size_t k = 0; k < some * d && status == LIMN_OK; k++) {
+            double width = ball * p->spread[k % d];
+            if (width > 0)
+                gradient[k % d] +=
+                    difference(p, k / d) / 2 * direction[k] / width / (double)p->balls;
+        }
     }
     return status;
 }
@@ -144,13 +180,12 @@ static limn_status average_until_found(probes *p, const float *x, double *gradie
 
 /* ---- both ---- */
 
-static limn_status some_gradients(probes *p, const float *x, size_t n, double *gradient,
-                                  bool *smooth) {
+static limn_status some_gradients(probes *p, const float *x, size_t n, double *gradient) {
     limn_status status = along_axes(p, x, n, gradient);
     if (status == LIMN_OK)
-        status = look_closer(p, x, n, gradient, smooth);
+        status = look_closer(p, x, n, gradient);
     for (size_t i = 0; i < n && status == LIMN_OK; i++)
-        if (!smooth[i])
+        if (!p->smooth[i])
             status = average_until_found(p, x + i * p->d, gradient + i * p->d);
     return status;
 }
@@ -158,16 +193,10 @@ static limn_status some_gradients(probes *p, const float *x, size_t n, double *g
 limn_status lm_field_differences(limn_context *ctx, const lm_field *field, const float *x, size_t n,
                                  double *gradient) {
     probes p;
-    size_t d = field->d, together = MOST_ROWS / (2 * d) ? MOST_ROWS / (2 * d) : 1;
-    bool *smooth = lm_alloc(&ctx->mem, together, sizeof *smooth);
+    size_t d = field->d;
     limn_status status = probes_new(ctx, field, &p);
-    if (!smooth)
-        status = lm_fail_memory(ctx);
-    for (size_t i = 0; i < n && status == LIMN_OK; i += together) {
-        size_t some = n - i < together ? n - i : together;
-        status = some_gradients(&p, x + i * d, some, gradient + i * d, smooth);
-    }
-    lm_free(&ctx->mem, smooth);
+    for (size_t i = 0; i < n && status == LIMN_OK; i += p.pairs)
+        status = some_gradients(&p, x + i * d, least_of(n - i, p.pairs), gradient + i * d);
     probes_free(&p);
     return status;
 }

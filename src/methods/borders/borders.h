@@ -64,13 +64,21 @@ typedef struct bd_points {
 } bd_points;
 
 void bd_points_free(const limn_allocator *mem, bd_points *points);
+/* A search for points on the border of one pair. */
+typedef struct bd_search {
+    const lm_field *field;
+    double level; /* of f on the border */
+    bd_ends ends;
+    uint64_t seed;
+    uint64_t drawn;  /* lines used so far: none is used twice */
+    double asked;    /* points evaluated so far */
+    double progress; /* of the whole training, 0..1 */
+} bd_search;
+
 /* Whether any line between the ends crosses the border. */
 bool bd_has_line(const bd_ends *ends);
-/* Adds points until there are `wanted`, or until all lines have been used. drawn: how many lines
- * have been used so far, so that none is used twice. asked: counts the points evaluated. */
-limn_status bd_draw(limn_context *ctx, const lm_field *field, double level, const bd_ends *ends,
-                    uint64_t seed, size_t wanted, uint64_t *drawn, bd_points *points,
-                    double *asked);
+/* Adds points until there are `wanted`, or until all lines have been used. */
+limn_status bd_draw(limn_context *ctx, bd_search *search, size_t wanted, bd_points *points);
 
 /* ---- pair.c: the borders of one pair ---- */
 
@@ -79,6 +87,7 @@ typedef struct bd_options {
     double threshold;
     bool calibrate;
     uint64_t stream;
+    double progress; /* 0..1 */
 } bd_options;
 
 typedef struct bd_pair {

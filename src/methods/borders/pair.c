@@ -182,28 +182,20 @@ static size_t mistakes(const double *f, const double *g, size_t n) {
 
 typedef struct making {
     const bd_options *options;
-    const lm_field *field;
-    double level;
     const sample *s;
-    bd_ends ends;
-    uint64_t seed, drawn;
+    bd_search search;
     double *g, *scratch; /* of the rows */
     bool *first;
     double own[2]; /* rows of the two classes in the training set */
     bd_pair *out;
 } making;
 
-static limn_status draw_to(limn_context *ctx, making *m, size_t wanted) {
-    return bd_draw(ctx, m->field, m->level, &m->ends, m->seed, wanted, &m->drawn, &m->out->points,
-                   &m->out->asked);
-}
-
 /* Draws and judges sizes of 25, 50, ... and keeps the smallest that is as good as the best. */
 static limn_status draw_auto(limn_context *ctx, making *m) {
     size_t size[SIZES], wrong[SIZES], sizes = 0, best = 0, failed = 0;
     limn_status status = LIMN_OK;
     for (size_t wanted = FIRST_SIZE; sizes < SIZES && status == LIMN_OK; wanted *= 2) {
-        status = draw_to(ctx, m, wanted);
+        status = bd_draw(ctx, &m->search, wanted, &m->out->points);
         size_t count = m->out->points.count;
         if (status != LIMN_OK || count == 0)
             return status;
@@ -225,8 +217,9 @@ static limn_status draw_auto(limn_context *ctx, making *m) {
 
 static limn_status draw_all(limn_context *ctx, making *m) {
     bd_pair *out = m->out;
-    limn_status status =
-        m->options->borders ? draw_to(ctx, m, m->options->borders) : draw_auto(ctx, m);
+    limn_status status = m->options->borders
+                             ? bd_draw(ctx, &m->search, m->options->borders, &out->points)
+                             : draw_auto(ctx, m);
     if (status != LIMN_OK || out->points.count == 0)
         return status;
     status = judge(ctx, m->s, &out->points, m->g);
@@ -253,13 +246,15 @@ static limn_status make(limn_context *ctx, const bd_rows *rows, const size_t pai
     limn_status status = evaluate(ctx, rows, field, pair, s, m->out);
     if (status != LIMN_OK)
         return status;
-    m->level = find_level(s, m->options, field, m->out);
+    m->search.level = find_level(s, m->options, field, m->out);
     for (size_t i = 0; i < s->n; i++)
-        s->f[i] -= m->level;
+        s->f[i] -= m->search.level;
     m->out->constant = constant_of(s, m->own);
     m->out->a = -1;
-    sort_ends(s, &m->ends);
-    return bd_has_line(&m->ends) ? draw_all(ctx, m) : LIMN_OK;
+    sort_ends(s, &m->search.ends);
+    status = bd_has_line(&m->search.ends) ? draw_all(ctx, m) : LIMN_OK;
+    m->out->asked += m->search.asked;
+    return status;
 }
 
 limn_status bd_pair_make(limn_context *ctx, const bd_rows *rows, const bd_options *options,
@@ -267,10 +262,13 @@ limn_status bd_pair_make(limn_context *ctx, const bd_rows *rows, const bd_option
     const size_t pair[2] = {first, second};
     sample s = {.n = 0};
     lm_field field = {.d = 0};
-    making m = {.options = options, .field = &field, .s = &s, .out = out};
+    making m = {.options = options, .s = &s, .out = out};
     for (int c = 0; c < 2; c++)
         m.own[c] = (double)(rows->start[pair[c] + 1] - rows->start[pair[c]]);
-    m.seed = lm_hash(ctx->seed, options->stream, lm_pair_index(rows->set->classes, first, second));
+    m.search.field = &field;
+    m.search.progress = options->progress;
+    m.search.seed =
+        lm_hash(ctx->seed, options->stream, lm_pair_index(rows->set->classes, first, second));
     limn_status status = sample_take(ctx, rows, options, pair, &s);
     m.g = lm_alloc(&ctx->mem, s.n + 1, sizeof *m.g);
     m.scratch = lm_alloc(&ctx->mem, s.n + 1, sizeof *m.scratch);

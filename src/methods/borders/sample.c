@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS = 80, TOGETHER = 512, SPARE_DRAWS = 20, ROUNDS_OF_DRAWS = 200 };
+enum { ROUNDS = 80, TOGETHER = 512, CELLS = 1 << 20, SPARE_DRAWS = 20, LEAST_DRAWS = 200 };
 #define NEAR_R 1e-6    /* of r - r0 */
 #define NEAR_T 1e-6    /* of the line's parameter between two rounds */
 #define NARROW 0x1p-26 /* a bracket of this width is a point */
@@ -72,10 +72,11 @@ static void point_at(const line *l, double t, size_t d, float *x) {
 
 typedef struct draw {
     limn_context *ctx;
+    bd_search *search;
     const lm_field *field;
     double level;
     line *lines;
-    size_t count, d;
+    size_t count, most, d;
     float *x;
     double *f, *gradient;
     uint32_t *which; /* the lines that x and f belong to */
@@ -90,16 +91,17 @@ static void draw_free(draw *w) {
     lm_free(mem, w->which);
 }
 
-static limn_status draw_new(limn_context *ctx, const lm_field *field, double level, draw *w) {
-    size_t cells = 0;
-    *w = (draw){.ctx = ctx, .field = field, .level = level, .d = field->d};
-    if (lm_mul(TOGETHER, field->d, &cells)) {
+static limn_status draw_new(limn_context *ctx, bd_search *s, draw *w) {
+    size_t cells = 0, d = s->field->d, most = CELLS / d > 16 ? CELLS / d : 16;
+    *w = (draw){.ctx = ctx, .search = s, .field = s->field, .level = s->level, .d = d};
+    w->most = most < TOGETHER ? most : TOGETHER;
+    if (lm_mul(w->most, d, &cells)) {
         w->x = lm_alloc(&ctx->mem, cells, sizeof *w->x);
         w->gradient = lm_alloc(&ctx->mem, cells, sizeof *w->gradient);
     }
-    w->lines = lm_alloc(&ctx->mem, TOGETHER, sizeof *w->lines);
-    w->f = lm_alloc(&ctx->mem, TOGETHER, sizeof *w->f);
-    w->which = lm_alloc(&ctx->mem, TOGETHER, sizeof *w->which);
+    w->lines = lm_alloc(&ctx->mem, w->most, sizeof *w->lines);
+    w->f = lm_alloc(&ctx->mem, w->most, sizeof *w->f);
+    w->which = lm_alloc(&ctx->mem, w->most, sizeof *w->which);
     return w->x && w->gradient && w->lines && w->f && w->which ? LIMN_OK : lm_fail_memory(ctx);
 }
 
@@ -115,12 +117,14 @@ static limn_status evaluate(draw *w, size_t *some) {
     for (size_t i = 0; i < n && status == LIMN_OK; i++)
         w->f[i] -= w->level;
     *some = n;
-    return status;
+    w->search->asked += (double)n;
+    return status == LIMN_OK ? lm_progress(w->ctx, "drawing borders", 0, 0, w->search->progress)
+                             : status;
 }
 
 /* The ends of every line. Those without a change of sign (they were chosen by the same field, but a
  * teacher may answer otherwise in another batch) count as done, with an empty bracket. */
-static limn_status bracket(draw *w, double *asked) {
+static limn_status bracket(draw *w) {
     limn_status status = LIMN_OK;
     for (int end = 0; end < 2 && status == LIMN_OK; end++) {
         size_t n;
@@ -132,7 +136,6 @@ static limn_status bracket(draw *w, double *asked) {
             l->t[end] = l->t[2] = end;
             l->f[end] = l->f[2] = w->f[i];
         }
-        *asked += (double)n;
     }
     for (size_t i = 0; i < w->count && status == LIMN_OK; i++) {
         line *l = &w->lines[i];
@@ -182,14 +185,13 @@ static void advance(const draw *w, line *l, double f) {
         l->next = propose(l);
 }
 
-static limn_status find_roots(draw *w, double *asked) {
-    limn_status status = bracket(w, asked);
+static limn_status find_roots(draw *w) {
+    limn_status status = bracket(w);
     size_t n = 1;
     for (int round = 0; round < ROUNDS && n && status == LIMN_OK; round++) {
         status = evaluate(w, &n);
         for (size_t i = 0; i < n && status == LIMN_OK; i++)
             advance(w, &w->lines[w->which[i]], w->f[i]);
-        *asked += (double)n;
     }
     return status;
 }
@@ -241,36 +243,32 @@ static limn_status keep(const draw *w, const float *x, const double *gradient, b
     return LIMN_OK;
 }
 
-static limn_status keep_points(draw *w, bd_points *p, double *asked) {
+static limn_status keep_points(draw *w, bd_points *p) {
     size_t n = 0;
     for (size_t i = 0; i < w->count; i++)
         if (w->lines[i].next >= 0)
             point_at(&w->lines[i], w->lines[i].next, w->d, w->x + n++ * w->d);
     limn_status status = lm_field_values(w->ctx, w->field, w->x, n, w->f, w->gradient);
-    *asked += (double)n;
+    w->search->asked += (double)n;
     for (size_t i = 0; i < n && status == LIMN_OK; i++)
         status = keep(w, w->x + i * w->d, w->gradient + i * w->d, p);
     return status;
 }
 
-limn_status bd_draw(limn_context *ctx, const lm_field *field, double level, const bd_ends *ends,
-                    uint64_t seed, size_t wanted, uint64_t *drawn, bd_points *points,
-                    double *asked) {
+limn_status bd_draw(limn_context *ctx, bd_search *s, size_t wanted, bd_points *points) {
     draw w;
-    uint64_t all = lines_of(ends, 0) + lines_of(ends, 1);
-    uint64_t most = *drawn + SPARE_DRAWS * (uint64_t)wanted + ROUNDS_OF_DRAWS;
-    limn_status status = draw_new(ctx, field, level, &w);
+    uint64_t all = lines_of(&s->ends, 0) + lines_of(&s->ends, 1);
+    uint64_t most = s->drawn + SPARE_DRAWS * (uint64_t)wanted + LEAST_DRAWS;
+    limn_status status = draw_new(ctx, s, &w);
     most = most < all ? most : all;
-    while (points->count < wanted && *drawn < most && status == LIMN_OK) {
+    while (points->count < wanted && s->drawn < most && status == LIMN_OK) {
         size_t missing = wanted - points->count;
         w.count = 0;
-        for (; w.count < missing && w.count < TOGETHER && *drawn < most; ++*drawn)
-            w.lines[w.count++] = line_at(ends, permuted(*drawn, all, seed));
-        status = find_roots(&w, asked);
+        for (; w.count < missing && w.count < w.most && s->drawn < most; s->drawn++)
+            w.lines[w.count++] = line_at(&s->ends, permuted(s->drawn, all, s->seed));
+        status = find_roots(&w);
         if (status == LIMN_OK)
-            status = keep_points(&w, points, asked);
-        if (status == LIMN_OK)
-            status = lm_progress(ctx, "drawing borders", 0, 0, -1);
+            status = keep_points(&w, points);
     }
     draw_free(&w);
     return status;

@@ -54,9 +54,29 @@ static void measure_spread(const lm_train_set *set, double *spread) {
     }
 }
 
-static limn_status rows_take(limn_context *ctx, const lm_train_set *set, bd_rows *r) {
+enum { ASKED = 1024 }; /* rows between two reports of progress */
+
+/* What a teacher without fields says of every row. */
+static limn_status ask_all(limn_context *ctx, const lm_train_set *set, bd_rows *r) {
     const lm_teacher *teacher = set->teacher;
+    limn_status status = LIMN_OK;
     size_t cells;
+    if (lm_mul(set->n, teacher->width, &cells))
+        r->answers = lm_alloc(&ctx->mem, cells, sizeof *r->answers);
+    if (!r->answers)
+        return lm_fail_memory(ctx);
+    for (size_t i = 0; i < set->n && status == LIMN_OK; i += ASKED) {
+        size_t some = set->n - i < ASKED ? set->n - i : ASKED;
+        status = teacher->answer(teacher, ctx, set->x + i * set->d, some,
+                                 r->answers + i * teacher->width);
+        if (status == LIMN_OK)
+            status = lm_progress(ctx, "asking the teacher", i + some, set->n,
+                                 (double)(i + some) / (double)set->n);
+    }
+    return status;
+}
+
+static limn_status rows_take(limn_context *ctx, const lm_train_set *set, bd_rows *r) {
     *r = (bd_rows){.set = set};
     if (set->n > UINT32_MAX / 2)
         return lm_fail(ctx, LIMN_E_DATA, "%zu rows are more than borders can handle", set->n);
@@ -67,13 +87,7 @@ static limn_status rows_take(limn_context *ctx, const lm_train_set *set, bd_rows
         return lm_fail_memory(ctx);
     sort_rows(set, r);
     measure_spread(set, r->spread);
-    if (teacher->field || set->classes < 2)
-        return LIMN_OK;
-    r->answers = lm_mul(set->n, teacher->width, &cells)
-                     ? lm_alloc(&ctx->mem, cells, sizeof *r->answers)
-                     : NULL;
-    return r->answers ? teacher->answer(teacher, ctx, set->x, set->n, r->answers)
-                      : lm_fail_memory(ctx);
+    return set->teacher->field || set->classes < 2 ? LIMN_OK : ask_all(ctx, set, r);
 }
 
 /* ---- the model ---- */
@@ -199,12 +213,13 @@ static void tell_cost(limn_context *ctx, const bd_model *m, const lm_machine *ma
             m->pack.n, vectors);
 }
 
-static limn_status make_pairs(limn_context *ctx, const bd_rows *rows, const bd_options *options,
+static limn_status make_pairs(limn_context *ctx, const bd_rows *rows, bd_options *options,
                               bd_pair *pairs) {
     size_t k = rows->set->classes, p = 0, count = bd_pair_count(k);
     limn_status status = LIMN_OK;
     for (size_t i = 0; i < k && status == LIMN_OK; i++)
         for (size_t j = i + 1; j < k && status == LIMN_OK; j++) {
+            options->progress = (double)p / (double)count;
             status = bd_pair_make(ctx, rows, options, i, j, &pairs[p++]);
             if (status == LIMN_OK)
                 status = lm_progress(ctx, "drawing borders", 0, 0, (double)p / (double)count);
