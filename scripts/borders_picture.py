@@ -80,13 +80,8 @@ def scores(limn, model, folder, places):
     """The decision values of the places, above 0 for class 0."""
     grid = os.path.join(folder, "grid.csv")
     write_rows(grid, ["x1", "x2"], [(f"{u:.6f}", f"{v:.6f}") for u, v in places])
-    (column, values), = by_column(table(run(limn, "predict", model, grid, "--no-label", "--scores")))
-    sign = 1 if column == "f_0_1" else -1  # classes are numbered in the order of the rows
-    return [sign * value for value in values]
-
-
-def by_column(rows):
-    return [(name, [float(row[name]) for row in rows]) for name in rows[0] if name.startswith("f_")]
+    rows = table(run(limn, "predict", model, grid, "--no-label", "--scores"))
+    return [float(row["f_0_1"]) for row in rows]
 
 
 # ---- the picture ----
