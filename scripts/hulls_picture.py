@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+from drawing import grid_points, number, path_data, write_rows
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # A long class, and one that lies across its extension.
@@ -32,7 +34,7 @@ PANELS = [  # method, what it is, parameters
 ]
 WIDTH, HEIGHT = 5.6, 5.6  # of a panel, in units of the data
 CELLS = 140               # of the grid, along a panel
-STEP, THICK = 0.5, 0.055  # THICK is more than a cell, which makes thin sets exact (see loops)
+STEP, THICK = 0.5, 0.055  # THICK is more than a cell: thin sets are exact (see loops in drawing.py)
 SCALE = 168 / WIDTH       # pixels per unit
 GAP, TOP, BOTTOM, EDGE = 11, 46, 44, 4
 NOTES = [
@@ -42,18 +44,6 @@ NOTES = [
 ]
 INK = {"a": "#2b62ad", "b": "#d2601a"}
 TINT = {"a": "#e4edf8", "b": "#fcebdd"}
-
-
-def write_rows(path, head, rows):
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([head, *rows])
-
-
-def grid_points():
-    """The grid extends one cell beyond the panel on each side, so that lines leave the panel before they end."""
-    cell = WIDTH / CELLS
-    across, down = CELLS + 3, round(HEIGHT / cell) + 3
-    return across, down, [((i - 1) * cell, (j - 1) * cell) for j in range(down) for i in range(across)]
 
 
 def measured(limn, folder, method, params, places):
@@ -69,84 +59,9 @@ def measured(limn, folder, method, params, places):
     return {c: [float(row[f"d_{c}"]) for row in rows] for c in POINTS}
 
 
-# ---- level sets ----
-
-def loops(values, across, down):
-    """Closed lines around the areas where values (across x down of them) are above 0, in cells. Points
-    beyond the grid count as below. Values are interpolated linearly between neighbours. That keeps
-    the lines at distance THICK from a point, line or polygon straight where they should be, because
-    the distance is linear within a cell of them, on one side of the set."""
-    def value(i, j):
-        return values[j * across + i] if 0 <= i < across and 0 <= j < down else -1e9
-
-    def crossing(a, b):
-        (i, j), (k, l) = sorted((a, b))
-        u, v = value(i, j), value(k, l)
-        share = u / (u - v)
-        return i + (k - i) * share, j + (l - j) * share
-
-    following = {}
-    for j in range(-1, down):
-        for i in range(-1, across):
-            corner = [(i, j), (i + 1, j), (i + 1, j + 1), (i, j + 1)]
-            inside = [value(*c) > 0 for c in corner]
-            if all(inside) or not any(inside):
-                continue
-            out = [k for k in range(4) if inside[k] and not inside[(k + 1) % 4]]
-            back = [k for k in range(4) if not inside[k] and inside[(k + 1) % 4]]
-            if len(out) == 2:  # a saddle: the value in the middle decides which corners belong together
-                turn = 1 if sum(value(*c) for c in corner) > 0 else -1
-                back = [(k + turn) % 4 for k in out]
-            for k, l in zip(out, back):
-                edge = tuple(sorted((corner[k], corner[(k + 1) % 4])))
-                other = tuple(sorted((corner[l], corner[(l + 1) % 4])))
-                following[edge] = other
-    found = []
-    while following:
-        edge, line = min(following), []
-        while edge in following:
-            line.append(crossing(*edge))
-            edge = following.pop(edge)
-        found.append(line)
-    return found
-
-
-def simplified(line, most):
-    """The line without the points that lie within `most` of the line between those kept (Douglas and
-    Peucker); the first and last points are kept."""
-    keep, open_ranges = {0, len(line) - 1}, [(0, len(line) - 1)]
-    while open_ranges:
-        first, last = open_ranges.pop()
-        (ax, ay), (bx, by) = line[first], line[last]
-        length = ((bx - ax) ** 2 + (by - ay) ** 2) ** 0.5
-        worst, at = most, None
-        for k in range(first + 1, last):
-            x, y = line[k][0] - ax, line[k][1] - ay
-            off = (abs(x * (by - ay) - y * (bx - ax)) / length if length > 1e-9
-                   else (x * x + y * y) ** 0.5)
-            if off > worst:
-                worst, at = off, k
-        if at is not None:
-            keep.add(at)
-            open_ranges += [(first, at), (at, last)]
-    return [line[k] for k in sorted(keep)]
-
-
-def number(value):
-    text = f"{value:.1f}"
-    return text[:-2] if text.endswith(".0") else text
-
-
 def path(values, across, down):
     """A level set as SVG path data, in pixels of the panel."""
-    pixel, words = SCALE * WIDTH / CELLS, []
-    for line in loops(values, across, down):
-        line = [((x - 1) * pixel, HEIGHT * SCALE - (y - 1) * pixel) for x, y in line]
-        far = max(range(len(line)), key=lambda k: (line[k][0] - line[0][0]) ** 2
-                  + (line[k][1] - line[0][1]) ** 2)
-        line = simplified(line[:far + 1], 0.06)[:-1] + simplified(line[far:] + line[:1], 0.06)[:-1]
-        words.append("M" + " ".join(f"{number(x)},{number(y)}" for x, y in line) + "Z")
-    return "".join(words)
+    return path_data(values, across, down, SCALE * WIDTH / CELLS, HEIGHT * SCALE)
 
 
 # ---- the picture ----
@@ -161,7 +76,7 @@ def draw_points(out):
 
 def panel(limn, folder, index, out):
     method, title, params = PANELS[index]
-    across, down, places = grid_points()
+    across, down, places = grid_points(WIDTH, HEIGHT, CELLS)
     own = [p for c in POINTS for p in POINTS[c]]
     d = measured(limn, folder, method, params, places + own)
     grid = {c: d[c][:len(places)] for c in POINTS}

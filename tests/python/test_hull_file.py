@@ -1,39 +1,18 @@
 """A second reader of the hulls' model files, written from docs/format.md, gives the same distances,
 probabilities and labels as limn."""
 import csv
-import struct
 
 import numpy as np
 import pytest
+from model_file import key_values, sections  # in scripts/
 from scipy.optimize import nnls
 
 
 # ---- the file ----
 
-def key_values(payload):
-    count, at, found = struct.unpack_from("<Q", payload)[0], 8, {}
-    for _ in range(count):
-        kind, key_size, size = struct.unpack_from("<IIQ", payload, at)
-        key = payload[at + 16:at + 15 + key_size].decode()
-        value = payload[at + 16 + key_size:at + 16 + key_size + size]
-        at += 16 + key_size + size
-        found[key] = (struct.unpack("<q", value)[0] if kind == 1 else
-                      struct.unpack("<d", value)[0] if kind == 2 else
-                      value[:-1].decode() if kind == 3 else
-                      value[8:].decode().split("\0")[:-1] if kind == 4 else
-                      np.frombuffer(value, "<f8"))
-    return found
-
-
 class Model:
     def __init__(self, path):
-        with open(path, "rb") as file:
-            data = file.read()
-        self.sections = {}
-        for i in range(struct.unpack_from("<I", data, 12)[0]):
-            entry = data[64 + 64 * i:128 + 64 * i]
-            offset, size = struct.unpack_from("<QQ", entry, 32)
-            self.sections[entry[:24].rstrip(b"\0").decode()] = data[offset:offset + size]
+        self.sections = sections(path)
         self.method = key_values(self.sections["model"])["method"]
         self.params = key_values(self.sections["params"])
         self.scaler = key_values(self.sections["scaler"])
@@ -54,7 +33,7 @@ class Model:
     def scaled(self, x):
         if self.scaler["kind"] == "none":
             return x
-        kept = x[:, self.scaler["keep"].astype(int)]
+        kept = x[:, np.array(self.scaler["keep"], int)]
         return ((kept - self.scaler["offset"]) * self.scaler["factor"]).astype("f4").astype(float)
 
     def kernel(self, a, b):
