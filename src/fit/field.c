@@ -49,6 +49,8 @@ limn_status lm_field_values(limn_context *ctx, const lm_field *field, const floa
     run r = {.field = field, .x = x, .n = n, .f = f, .gradient = field->smooth ? gradient : NULL};
     if (n == 0)
         return LIMN_OK;
+    if (field->asked)
+        *field->asked += (double)n;
     limn_status status = field->piece ? do_pieces(ctx, &r) : field->ask(field, ctx, x, n, f);
     if (status == LIMN_OK && gradient && !field->smooth)
         status = lm_field_differences(ctx, field, x, n, gradient);

@@ -35,6 +35,7 @@ typedef struct lm_field {
     /* Instead of piece: f of n points, on the calling thread, which may fail. */
     limn_status (*ask)(const struct lm_field *field, limn_context *ctx, const float *x, size_t n,
                        double *f);
+    double *asked; /* NULL, or points evaluated are counted here */
     /* If not smooth: the spread of each feature, for gradients from differences. Borrowed. */
     const double *spread;
     void *state;

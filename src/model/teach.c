@@ -82,11 +82,16 @@ static limn_status check_data(limn_context *ctx, const limn_model *model, const 
             strcmp(own->labels.names[c], theirs->labels.names[c]) != 0) {
             char shown[48];
             const char *name = own->labels.names[c];
-            return lm_fail(
-                ctx, LIMN_E_DATA,
-                "the teacher has no class '%s' at that position; read the data with match "
-                "= the teacher, and remove classes that it does not know",
-                lm_quote(name, strlen(name), shown));
+            (void)lm_quote(name, strlen(name), shown);
+            return lm_labels_find(&theirs->labels, name, strlen(name)) >= 0
+                       ? lm_fail(ctx, LIMN_E_DATA,
+                                 "the teacher numbers its classes otherwise: '%s' is not number "
+                                 "%zu; read the data with match = the teacher",
+                                 shown, c)
+                       : lm_fail(ctx, LIMN_E_DATA,
+                                 "the teacher has no class '%s'; remove its rows, or choose a "
+                                 "teacher that knows it",
+                                 shown);
         }
     return LIMN_OK;
 }

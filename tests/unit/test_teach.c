@@ -160,6 +160,27 @@ static void test_data_that_the_teacher_does_not_know_is_refused(void **state) {
     limn_context_free(ctx);
 }
 
+static void test_classes_in_another_order_are_refused(void **state) {
+    (void)state;
+    limn_context *ctx = make_context(NULL, 1, 5);
+    static const float x[] = {0, 1, 2, 3};
+    static const double first[] = {1, 1, 2, 2}, second[] = {2, 2, 3, 3};
+    limn_data *data = NULL, *other = NULL;
+    limn_model *pupil = NULL;
+    assert_int_equal(limn_data_from_values(ctx, LIMN_CLASSIFY, x, 4, 1, first, &data), LIMN_OK);
+    assert_int_equal(limn_data_from_values(ctx, LIMN_CLASSIFY, x, 4, 1, second, &other), LIMN_OK);
+    limn_model *teacher = must_train(ctx, data, "lda", NULL, LIMN_SCALE_AUTO);
+    limn_train_options options;
+    limn_train_options_init(&options);
+    options.teacher = teacher;
+    assert_int_equal(teach(ctx, other, &options, &pupil), LIMN_E_DATA);
+    assert_non_null(strstr(limn_error(ctx), "'2' is not number 0; read the data with match"));
+    limn_model_free(teacher);
+    limn_data_free(data);
+    limn_data_free(other);
+    limn_context_free(ctx);
+}
+
 /* ---- a method teaches ---- */
 
 static void test_a_method_is_trained_first_and_teaches(void **state) {
@@ -371,6 +392,7 @@ int main(void) {
         cmocka_unit_test(test_a_model_teaches_what_it_answers),
         cmocka_unit_test(test_distances_teach_where_there_is_nothing_better),
         cmocka_unit_test(test_data_that_the_teacher_does_not_know_is_refused),
+        cmocka_unit_test(test_classes_in_another_order_are_refused),
         cmocka_unit_test(test_a_method_is_trained_first_and_teaches),
         cmocka_unit_test(test_a_function_sees_rows_as_the_data_has_them),
         cmocka_unit_test(test_a_function_may_fail),

@@ -71,7 +71,6 @@ typedef struct bd_search {
     bd_ends ends;
     uint64_t seed;
     uint64_t drawn;  /* lines used so far: none is used twice */
-    double asked;    /* points evaluated so far */
     double progress; /* of the whole training, 0..1 */
 } bd_search;
 

@@ -90,12 +90,10 @@ static limn_status sample_take(limn_context *ctx, const bd_rows *rows, const bd_
 
 /* f of the sampled rows: what the teacher said of them already, or from the field. */
 static limn_status evaluate(limn_context *ctx, const bd_rows *rows, const lm_field *field,
-                            const size_t pair[2], sample *s, bd_pair *out) {
+                            const size_t pair[2], sample *s) {
     const lm_teacher *teacher = rows->set->teacher;
-    if (!rows->answers) {
-        out->asked += (double)s->n;
+    if (!rows->answers)
         return lm_field_values(ctx, field, s->x, s->n, s->f, NULL);
-    }
     for (size_t i = 0; i < s->n; i++)
         s->f[i] = lm_field_of_answer(teacher, pair[0], pair[1],
                                      rows->answers + s->row[i] * teacher->width);
@@ -243,7 +241,7 @@ static double constant_of(const sample *s, const double own[2]) {
 /* Everything but the memory of m. */
 static limn_status make(limn_context *ctx, const bd_rows *rows, const size_t pair[2],
                         lm_field *field, sample *s, making *m) {
-    limn_status status = evaluate(ctx, rows, field, pair, s, m->out);
+    limn_status status = evaluate(ctx, rows, field, pair, s);
     if (status != LIMN_OK)
         return status;
     m->search.level = find_level(s, m->options, field, m->out);
@@ -252,9 +250,7 @@ static limn_status make(limn_context *ctx, const bd_rows *rows, const size_t pai
     m->out->constant = constant_of(s, m->own);
     m->out->a = -1;
     sort_ends(s, &m->search.ends);
-    status = bd_has_line(&m->search.ends) ? draw_all(ctx, m) : LIMN_OK;
-    m->out->asked += m->search.asked;
-    return status;
+    return bd_has_line(&m->search.ends) ? draw_all(ctx, m) : LIMN_OK;
 }
 
 limn_status bd_pair_make(limn_context *ctx, const bd_rows *rows, const bd_options *options,
@@ -277,6 +273,7 @@ limn_status bd_pair_make(limn_context *ctx, const bd_rows *rows, const bd_option
         status = lm_fail_memory(ctx);
     if (status == LIMN_OK)
         status = lm_field_teacher(ctx, rows->set->teacher, first, second, rows->spread, &field);
+    field.asked = &out->asked;
     if (status == LIMN_OK)
         status = make(ctx, rows, pair, &field, &s, &m);
     lm_field_free(&ctx->mem, &field);

@@ -151,7 +151,7 @@ void bd_stats(const void *opaque, lm_stats *stats) {
         {"pairs without a border", (double)none},
         {"pairs with a fitted sigmoid", (double)m->fitted},
         {"% agreement with the teacher", 100 * m->agreement},
-        {"points evaluated", m->asked},
+        {"points asked of the teacher", m->asked},
     };
     vectors = vectors > 0 ? vectors : 1;
     *stats = (lm_stats){.touched = {vectors, vectors * (double)(m->d + 1) * (double)sizeof(float)},

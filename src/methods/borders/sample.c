@@ -117,7 +117,6 @@ static limn_status evaluate(draw *w, size_t *some) {
     for (size_t i = 0; i < n && status == LIMN_OK; i++)
         w->f[i] -= w->level;
     *some = n;
-    w->search->asked += (double)n;
     return status == LIMN_OK ? lm_progress(w->ctx, "drawing borders", 0, 0, w->search->progress)
                              : status;
 }
@@ -249,7 +248,6 @@ static limn_status keep_points(draw *w, bd_points *p) {
         if (w->lines[i].next >= 0)
             point_at(&w->lines[i], w->lines[i].next, w->d, w->x + n++ * w->d);
     limn_status status = lm_field_values(w->ctx, w->field, w->x, n, w->f, w->gradient);
-    w->search->asked += (double)n;
     for (size_t i = 0; i < n && status == LIMN_OK; i++)
         status = keep(w, w->x + i * w->d, w->gradient + i * w->d, p);
     return status;

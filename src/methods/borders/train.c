@@ -197,11 +197,19 @@ static void tell(limn_context *ctx, const bd_pair *pairs, size_t count, const bd
             fewer, count, count == 1 ? "" : "s", fewer == 1 ? "has" : "have", o->borders);
 }
 
-/* A model that is slower than its teacher is good for nothing. */
-static void tell_cost(limn_context *ctx, const bd_model *m, const lm_machine *machine) {
+#define POOR 0.95 /* agreement */
+
+/* A model that disagrees with its teacher or is slower is good for little. */
+static void tell_use(limn_context *ctx, const bd_model *m, const lm_machine *machine) {
     const lm_svm *svm = machine ? machine->svm : NULL;
     bool linear = svm && svm->kernel.type == LM_LINEAR;
     double own = (double)m->pack.n * (double)(m->d + 1);
+    if (m->agreement < POOR)
+        lm_warn(
+            ctx,
+            "borders: on rows held out, pairs of classes agree with the teacher in only %.1f %%; "
+            "more borders or a smoother teacher may help",
+            100 * m->agreement);
     if (!svm)
         return;
     double vectors = linear ? (double)m->pairs : (double)svm->n;
@@ -267,12 +275,13 @@ limn_status bd_train(limn_context *ctx, const lm_train_set *set, const lm_params
                         .pairs = bd_pair_count(set->classes),
                         .stride = bd_stride(set->d),
                         .owned = true};
+        m->asked = rows.answers ? (double)set->n : 0;
         status = make_pairs(ctx, &rows, &options, pairs);
     }
     if (status == LIMN_OK)
         status = gather(ctx, pairs, m);
     if (status == LIMN_OK)
-        tell_cost(ctx, m, set->teacher->machine);
+        tell_use(ctx, m, set->teacher->machine);
     for (size_t p = 0; pairs && p < bd_pair_count(set->classes); p++)
         bd_points_free(&ctx->mem, &pairs[p].points);
     lm_free(&ctx->mem, pairs);
