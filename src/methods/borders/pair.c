@@ -5,9 +5,10 @@
  * A fifth of each class is held out: no line begins there, and the slope of the probability is
  * fitted to the labels of these rows, with Platt's targets for the size of the whole class (those
  * for the few rows held out make every answer too modest). borders=auto draws 25 borders and
- * doubles their number until that fails twice to mend 3 % of the rows where the teacher disagrees;
- * the smallest number whose mistakes are within 3 % of the fewest, and one row, is kept. These are
- * mistakes on all rows: the borders follow the teacher, not the rows that their lines join. */
+ * doubles their number until that fails twice to mend 3 % of the mistakes and one row in a
+ * thousand; the smallest number that is as good as the best, to that measure, is kept. A mistake is
+ * a row where the teacher disagrees, and all rows count: the borders follow the teacher, not the
+ * rows that their lines join. */
 #include "methods/borders/borders.h"
 
 #include <math.h>
@@ -188,6 +189,11 @@ typedef struct making {
     bd_pair *out;
 } making;
 
+/* Fewer mistakes than this make no difference. */
+static double slack(const making *m, size_t wrong) {
+    return fmax(0.03 * (double)wrong, 0.001 * (double)m->s->n);
+}
+
 /* Draws and judges sizes of 25, 50, ... and keeps the smallest that is as good as the best. */
 static limn_status draw_auto(limn_context *ctx, making *m) {
     size_t size[SIZES], wrong[SIZES], sizes = 0, best = 0, failed = 0;
@@ -200,13 +206,14 @@ static limn_status draw_auto(limn_context *ctx, making *m) {
         status = judge(ctx, m->s, &m->out->points, m->g);
         size[sizes] = count;
         wrong[sizes] = mistakes(m->s->f, m->g, m->s->n);
-        failed = sizes && (double)wrong[sizes] > 0.97 * (double)wrong[best] ? failed + 1 : 0;
+        double mended = (double)wrong[best] - (double)wrong[sizes];
+        failed = sizes && mended < slack(m, wrong[best]) ? failed + 1 : 0;
         best = wrong[sizes] < wrong[best] ? sizes : best;
         if (count < wanted || failed == 2 || wrong[sizes++] == 0)
             break;
     }
     for (size_t i = 0; i <= best && status == LIMN_OK; i++)
-        if ((double)wrong[i] <= 1.03 * (double)wrong[best] + 1) {
+        if ((double)wrong[i] <= (double)wrong[best] + slack(m, wrong[best])) {
             m->out->points.count = size[i];
             break;
         }
