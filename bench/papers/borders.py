@@ -366,8 +366,8 @@ def show_times(cases):
 
 CASES_LEGEND = f"""
 Accuracy and UC: each pair of classes has a vote. sd: of the UC over the seeds. aim: * where the UC
-misses it by more than {WITHIN} (not judged: usps, dna, splice). paper: its UC, from 1000 borders per
-pair of dna, 12,000 training rows of letter, and ten splits of segment, which has no test part; here
+misses it by more than {WITHIN} (not judged: usps, dna, splice). paper: its UC, from 1000 borders of
+dna, 12,000 training rows of letter, and ten splits of segment, which has no test part; here
 the splits are seeded, 70 % of each class to train with, and the table has the first. us per query:
 single calls that answer the most probable class, so that with more than two classes the times of svm
 and of borders include the coupling of the pairs' probabilities; the best of {TURNS} runs in turn; the
