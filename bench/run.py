@@ -2,9 +2,10 @@
 """Runs the benchmarks one after the other and writes what they print to bench/results/.
 
 Nothing else should run on the machine. Names as arguments choose among them: kernels scan knn svm
-front vpc hulls bforest parse open. The optional real data sets are looked for in the folder that
-LIMN_DATA names; without them random data of the same shape is used (front, hulls, bforest: what
-needs them is left out). The first run of svm and front trains their models, which takes half an hour.
+front vpc hulls bforest borders parse open. The optional real data sets are looked for in the folder
+that LIMN_DATA names; without them random data of the same shape is used (front, hulls, bforest,
+borders: what needs them is left out). The first run of svm and front trains their models, which takes
+half an hour.
 """
 import os
 import platform
@@ -104,6 +105,7 @@ def benchmarks():
         "vpc": lambda: record("vpc", [PYTHON, "bench/peers/vpc.py", "--limn", limn]),
         "hulls": lambda: record("hulls", [PYTHON, "bench/papers/hulls.py", "--limn", limn]),
         "bforest": lambda: record("bforest", [PYTHON, "bench/papers/bforest.py", "--limn", limn]),
+        "borders": lambda: record("borders", [PYTHON, "bench/papers/borders.py", "--limn", limn]),
         "parse": lambda: record("parse", [program("parse")],
                                 [PYTHON, "bench/peers/parse.py", "--parse", program("parse")]),
         "open": run_open,
