@@ -128,8 +128,8 @@ static const cli_option predict_options[] = {
      "from a)",
      CLI_FLAG, FIELD(scores), 0, 0},
     {"vote", 0, NULL,
-     "svm: answer the class with the most pairwise votes (LIBSVM's rule), not the most probable "
-     "one",
+     "answer the class that wins the most pairs (LIBSVM's rule), not the most probable one; for "
+     "models with decision values of pairs",
      CLI_FLAG, FIELD(vote), 0, 0},
     {"output", 'o', "OUT", "file to write (default: standard output)", CLI_TEXT, FIELD(output), 0,
      0},
