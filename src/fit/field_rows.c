@@ -322,6 +322,7 @@ limn_status lm_field_knn(limn_context *ctx, const lm_field_set *set, size_t k,
     limn_status status = make(ctx, set, metric, k, &s);
     *out = (lm_field){.d = set->d,
                       .is_r = true,
+                      .steps = true,
                       .piece = knn_piece,
                       .scratch = near_scratch,
                       .destroy = state_free};
