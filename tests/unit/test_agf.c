@@ -139,17 +139,19 @@ static void test_class_weights_multiply_the_kernel(void **state) {
     for (size_t s = 0; s < LM_COUNT(settings); s++)
         for (size_t how = 0; how < 2; how++) {
             char text[96];
-            double rows[3] = {0};
+            double of_class[3] = {0};
             snprintf(text, sizeof text, "%s%s", params[how],
                      settings[s].params ? settings[s].params : "");
             limn_model *model = agf_trained(ctx, data, settings[s].method, text, LIMN_SCALE_NONE);
             slow_set(&slow, &settings[s]);
             slow_fit(&slow, data, false);
             for (size_t i = 0; i < data->n; i++)
-                rows[data->label[i]]++;
+                of_class[data->label[i]]++;
             for (size_t i = 0; i < data->n; i++) {
                 const char *name = data->schema.labels.names[data->label[i]];
-                slow.weight[i] = how ? 1 / rows[data->label[i]] : strcmp(name, "1") == 0 ? 4 : 1;
+                slow.weight[i] = how                      ? 1 / of_class[data->label[i]]
+                                 : strcmp(name, "1") == 0 ? 4
+                                                          : 1;
             }
             check_answers(ctx, data, model, &slow, 1, 1e-5);
             limn_model_free(model);
@@ -279,7 +281,6 @@ static void test_kde_integrates_to_1_in_the_units_of_the_data(void **state) {
             double sum = 0, cell = 0.2;
             for (size_t i = 0; i < n; i++) {
                 x[i * d] = (float)(11 + cell * ((double)(i % SIDE) - SIDE / 2.0));
-                x[i * d + d - 1] += 0;
                 if (d == 2)
                     x[i * d + 1] = (float)(12 + cell * ((double)(i / SIDE) - SIDE / 2.0));
             }

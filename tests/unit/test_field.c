@@ -259,7 +259,9 @@ static void toy_make(toy *t, int kind, form of) {
                            .answer = toy_answer,
                            .user = t},
                .of = of};
-    t->teacher.kind = kind;
+    t->teacher.kind = kind == LM_TEACHES_PAIRS   ? LM_TEACHES_PAIRS
+                      : kind == LM_TEACHES_PROBA ? LM_TEACHES_PROBA
+                                                 : LM_TEACHES_DISTANCE;
 }
 
 typedef struct slow_answer {

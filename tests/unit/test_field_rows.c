@@ -251,13 +251,12 @@ static void test_one_row_far_away_does_not_blur_the_others(void **state) {
     (void)state;
     limn_context *ctx = make_context(NULL, 1, 1);
     for (double far = 1e2; far < 1e13; far *= 1e3) {
-        lm_field_set set = draw_set(45, 15, 2, 0, false, 3), others = set;
+        lm_field_set set = draw_set(45, 15, 2, 0, false, 3);
         enum { POINTS = 20 };
         float *x = draw_points(&set, POINTS, 2, 5);
         slow_rows slow = {.set = &set, .bandwidth = 0.5};
         lm_field field;
         set.x[44 * 2] = (float)far;
-        others.n--;
         assert_int_equal(lm_field_kde(ctx, &set, 0.5, &field), LIMN_OK);
         for (size_t q = 0; q < POINTS; q++) {
             double gradient[2], f = value_at(ctx, &field, x + q * 2, gradient);
@@ -437,7 +436,7 @@ static void check_normals(limn_context *ctx, size_t d, size_t k, bool weighted, 
 static void test_the_averaged_gradient_is_the_normal_of_a_straight_border(void **state) {
     (void)state;
     limn_context *ctx = make_context(NULL, 1, 1);
-    for (uint64_t seed = 1; seed <= 4; seed++)
+    for (uint64_t seed = 1; seed <= 4; seed += every(3))
         for (size_t d = 2; d <= 3; d++) {
             if (d == 2) /* in 3 features these rows are no denser than the ball */
                 check_normals(ctx, d, 1, false, seed);
