@@ -36,7 +36,8 @@ ASAN_BUILD = ["--buildtype=plain", "-Doptimization=1", "-Db_lundef=false", "-Dbe
 TSAN_BUILD = ["--buildtype=plain", "-Doptimization=1", "-Db_lundef=false", "-Db_sanitize=thread",
               "-Dc_args=-g1"]
 THREADED = ("test_concurrent", "test_parallel", "test_work", "test_select", "test_learn_forest",
-            "test_bforest_life", "test_hull_hostile", "test_borders", "test_field")
+            "test_bforest_life", "test_hull_hostile", "test_borders",
+            "test_field_many")
 
 
 def say(text):

@@ -27,6 +27,7 @@ typedef struct lm_field {
     bool is_r;              /* f is r */
     lm_sigmoid_fit sigmoid; /* else; a = 0: not known */
     bool smooth;            /* gradients are known in closed form */
+    bool steps;             /* else: jumps are what matters, whatever f does between them */
     /* f, and unless it is NULL the gradient (n x d; only if smooth), of n <= LM_FIELD_ROWS points.
      * Pure. */
     void (*piece)(const struct lm_field *field, const float *x, size_t n, double *f,

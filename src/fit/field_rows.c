@@ -190,6 +190,8 @@ static void kde_piece(const lm_field *field, const float *x, size_t n, double *f
     const state *s = field->state;
     const lm_pack *pack = &s->set.pack;
     size_t d = field->d;
+    /* x itself cancels between the means of two classes, but not if there is only one */
+    double alone = (s->first > 0) - (s->first < pack->n), h2 = s->bandwidth * s->bandwidth;
     lm_cursor at = lm_cursor_at(memory);
     room r = make_room(field, &at);
     for (size_t q = 0; q < n; q++) {
@@ -202,7 +204,7 @@ static void kde_piece(const lm_field *field, const float *x, size_t n, double *f
             continue;
         lm_pack_sum_double(pack, r.value, gradient + q * d);
         for (size_t j = 0; j < d; j++)
-            gradient[q * d + j] /= s->bandwidth * s->bandwidth;
+            gradient[q * d + j] = (gradient[q * d + j] - alone * (double)x[q * d + j]) / h2;
     }
 }
 
@@ -320,6 +322,7 @@ limn_status lm_field_knn(limn_context *ctx, const lm_field_set *set, size_t k,
     limn_status status = make(ctx, set, metric, k, &s);
     *out = (lm_field){.d = set->d,
                       .is_r = true,
+                      .steps = true,
                       .piece = knn_piece,
                       .scratch = near_scratch,
                       .destroy = state_free};

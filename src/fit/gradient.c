@@ -11,14 +11,24 @@
  *   z_j = radius spread_j N(0, 1),
  *
  * whose direction is right for jumps too: the smallest of a few radii for which it is not 0. The
- * directions are the same for all points. */
+ * directions are the same for all points. Votes by distance are smooth between their jumps, but
+ * their slope there says nothing about the border: such fields are always averaged. */
 #include "fit/field.h"
+#include "num/cholesky.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #define STEP 1e-3 /* of the spread */
-enum { SHARE = 8, BALLS = 3, MOST_PAIRS = 2048, MOST_DIRECTIONS = 1024, CELLS = 1 << 21 };
+enum {
+    SHARE = 8,
+    BALLS = 3,
+    MOST_PAIRS = 2048,
+    MOST_DIRECTIONS = 1024,
+    CELLS = 1 << 21,
+    MOST_EVEN = 64
+};
 static const double radius[BALLS] = {0.1, 0.3, 1};
 
 /* Pairs of points around points, evaluated together. */
@@ -31,7 +41,7 @@ typedef struct probes {
     size_t balls; /* directions of the average */
     float *x;     /* 2 pairs x d */
     double *f;
-    double *direction; /* balls x d, standard normal */
+    double *direction; /* balls x d, standard normal, evened out */
     bool *smooth;      /* pairs */
 } probes;
 
@@ -40,6 +50,27 @@ static void probes_free(probes *p) {
     lm_free(&p->ctx->mem, p->f);
     lm_free(&p->ctx->mem, p->direction);
     lm_free(&p->ctx->mem, p->smooth);
+}
+
+/* Makes the mean of z z' the identity, as it is of a normal distribution: then the average is exact
+ * for a linear field, and that of a jump has less noise. */
+static limn_status even_out(probes *p) {
+    size_t d = p->d;
+    if (d > MOST_EVEN)
+        return LIMN_OK;
+    double *l = lm_alloc_zero(&p->ctx->mem, d * d, sizeof *l);
+    if (!l)
+        return lm_fail_memory(p->ctx);
+    for (size_t b = 0; b < p->balls; b++)
+        for (size_t i = 0; i < d; i++)
+            for (size_t j = 0; j <= i; j++)
+                l[i * d + j] +=
+                    p->direction[b * d + i] * p->direction[b * d + j] / (double)p->balls;
+    if (lm_cholesky_whole(l, d))
+        for (size_t b = 0; b < p->balls; b++)
+            lm_cholesky_whole_forward(l, d, p->direction + b * d);
+    lm_free(&p->ctx->mem, l);
+    return LIMN_OK;
 }
 
 /* As many as wanted, fewer where rows are long, but at least `least`. */
@@ -67,15 +98,16 @@ static limn_status probes_new(limn_context *ctx, const lm_field *field, probes *
     lm_rng rng = lm_rng_at(ctx->seed, lm_stream_of("gradient"), 0);
     for (size_t i = 0; i < spots; i++)
         p->direction[i] = lm_rng_normal(&rng);
-    return LIMN_OK;
+    return even_out(p);
 }
 
 static size_t least_of(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
+/* Rows must be finite. */
 static float moved(float x, double by) {
-    return (float)((double)x + by);
+    return (float)fmax(fmin((double)x + by, (double)FLT_MAX), -(double)FLT_MAX);
 }
 
 static limn_status ask(probes *p, size_t pairs) {
@@ -181,8 +213,11 @@ static limn_status average_until_found(probes *p, const float *x, double *gradie
 /* ---- both ---- */
 
 static limn_status some_gradients(probes *p, const float *x, size_t n, double *gradient) {
-    limn_status status = along_axes(p, x, n, gradient);
-    if (status == LIMN_OK)
+    limn_status status = LIMN_OK;
+    memset(p->smooth, 0, n * sizeof *p->smooth);
+    if (!p->field->steps)
+        status = along_axes(p, x, n, gradient);
+    if (!p->field->steps && status == LIMN_OK)
         status = look_closer(p, x, n, gradient);
     for (size_t i = 0; i < n && status == LIMN_OK; i++)
         if (!p->smooth[i])

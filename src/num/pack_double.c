@@ -3,6 +3,8 @@
 
 #include "num/simd/simd.h"
 
+#include <math.h>
+
 void lm_pack_dots_double(const lm_pack *pack, size_t first, size_t count, const double *x,
                          double *out) {
     lm_simd_get()->in_double->dots(pack->data + first * LM_PANEL * pack->d, pack->d, count, x, out);
@@ -44,20 +46,36 @@ void lm_pack_centre(const lm_pack *pack, double *centre, double *norm) {
         }
 }
 
+/* Below this share of what they are the difference of, squared distances are summed directly: one
+ * row far away moves the centre so far that little is left of the others' distances. */
+#define CANCELLED 1e-7
+
+static double direct_distance(const lm_pack *pack, size_t row, const float *x) {
+    const float *at = pack->data + row / LM_PANEL * LM_PANEL * pack->d + row % LM_PANEL;
+    double sum = 0;
+    for (size_t j = 0; j < pack->d; j++) {
+        double by = (double)at[j * LM_PANEL] - (double)x[j];
+        sum += by * by;
+    }
+    return sum;
+}
+
 void lm_pack_distances_double(const lm_pack *pack, const double *centre, const double *norm,
                               size_t first, size_t count, const float *x, double *out,
                               double *spare) {
-    double own = 0, shift = 0;
+    double own = 0, shift = 0, size = 0;
     size_t row = first * LM_PANEL;
     for (size_t j = 0; j < pack->d; j++) {
         spare[j] = (double)x[j] - centre[j];
         own += spare[j] * spare[j];
         shift += spare[j] * centre[j];
+        size += fabs(spare[j] * centre[j]);
     }
     lm_pack_dots_double(pack, first, count, spare, out);
     for (size_t i = 0; i < count * LM_PANEL && row + i < pack->n; i++) {
         double distance = own + norm[row + i] - 2 * (out[i] - shift);
-        out[i] = distance > 0 ? distance : 0;
+        bool cancelled = !(distance > CANCELLED * (own + norm[row + i] + size));
+        out[i] = cancelled ? direct_distance(pack, row + i, x) : distance;
     }
 }
 

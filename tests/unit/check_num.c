@@ -59,6 +59,7 @@ const check check_num[] = {
     {"exp_keeps_its_bound", exp_keeps_its_bound, 1},
     {"tanh_keeps_its_bound", tanh_keeps_its_bound, 1},
     {"kernels_match_reference", kernels_match_reference, 1},
+    {"slopes_of_kernels_match_differences", slopes_of_kernels_match_differences, 0},
     {"cosine_matches_reference", cosine_matches_reference, 1},
     {NULL, NULL, 0},
 };

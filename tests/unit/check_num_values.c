@@ -337,6 +337,48 @@ int kernels_match_reference(void) {
     return failures;
 }
 
+/* By definition, in long double. */
+static long double exact_kernel(const lm_kernel *kernel, long double value) {
+    long double inner = kernel->gamma * value + kernel->coef0, power = 1;
+    for (int i = 0; i < kernel->degree; i++)
+        power *= inner;
+    switch (kernel->type) {
+    case LM_LINEAR:
+        return value;
+    case LM_POLYNOMIAL:
+        return power;
+    case LM_RBF:
+        return expl(-kernel->gamma * value);
+    default:
+        return tanhl(inner);
+    }
+}
+
+int slopes_of_kernels_match_differences(void) {
+    failures = 0;
+    lm_rng rng = lm_rng_at(18, 0, 0);
+    for (int i = 0; i < 4000; i++) {
+        lm_kernel kernel = {(lm_kernel_type)(i % 4), i / 4 % 6, lm_rng_normal(&rng),
+                            lm_rng_normal(&rng)};
+        if (kernel.type == LM_RBF)
+            kernel.gamma = fabs(kernel.gamma);
+        double value = fabs(3 * lm_rng_normal(&rng)), other = NAN;
+        if (kernel.type != LM_RBF && i % 3 == 0)
+            value = -value;
+        bool rbf = kernel.type == LM_RBF; /* each kernel reads only the one that it is */
+        double got = lm_kernel_value(&kernel, rbf ? other : value, rbf ? value : other);
+        double slope = lm_kernel_slope(&kernel, rbf ? other : value, rbf ? value : other);
+        long double step = 1e-6L, size = 1 + fabsl(exact_kernel(&kernel, value));
+        long double want =
+            (exact_kernel(&kernel, value + step) - exact_kernel(&kernel, value - step)) /
+            (2 * step);
+        EXPECT(fabsl(got - exact_kernel(&kernel, value)) <= 1e-13L * size, "%g", got);
+        EXPECT(fabsl(slope - want) <= 1e-8L * (fabsl(want) + size),
+               "type %d, degree %d: %g, not %Lg", (int)kernel.type, kernel.degree, slope, want);
+    }
+    return failures;
+}
+
 int cosine_matches_reference(void) {
     failures = 0;
     for (size_t n = 0; n < 70; n++) {

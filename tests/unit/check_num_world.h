@@ -65,6 +65,7 @@ int segments_have_their_own_argmin(void);
 int exp_keeps_its_bound(void);
 int tanh_keeps_its_bound(void);
 int kernels_match_reference(void);
+int slopes_of_kernels_match_differences(void);
 int cosine_matches_reference(void);
 
 #endif

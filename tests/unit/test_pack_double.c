@@ -1,5 +1,5 @@
-/* test_pack_double.c: packed products in double (num/pack_double) against long double, on every
- * instruction set that the machine has. */
+/* test_pack_double.c: packed products, distances and sums in double (num/pack_double) against long
+ * double, on every instruction set that the machine has. */
 #include "num/pack_double.h"
 #include "support.h"
 
@@ -114,6 +114,112 @@ static void test_products_equal_those_in_long_double(void **state) {
     assert_true(lm_isa_use(before));
 }
 
+/* ---- distances and sums ---- */
+
+static long double exact_distance(const made *m, size_t row, const float *x) {
+    long double sum = 0;
+    for (size_t j = 0; j < m->d; j++) {
+        long double by = (long double)(float)m->value[row * m->d + j] - (long double)x[j];
+        sum += by * by;
+    }
+    return sum;
+}
+
+static void check_distances(made *m, const float *x, const double *centre, const double *norm,
+                            const char *isa) {
+    double out[PLACES], part[PLACES], *spare = malloc(m->d * sizeof *spare);
+    lm_pack_distances_double(&m->split.high, centre, norm, 0, PANELS, x, out, spare);
+    for (size_t i = 0; i < ROWS; i++) {
+        long double want = exact_distance(m, i, x);
+        if (!(fabsl(out[i] - want) <= 1e-8L * want))
+            fail_msg("%s, d %zu, row %zu: %.17g instead of %.17Lg", isa, m->d, i, out[i], want);
+    }
+    for (size_t first = 0; first < PANELS; first++) {
+        size_t rows = ROWS - first * LM_PANEL < LM_PANEL ? ROWS - first * LM_PANEL : LM_PANEL;
+        lm_pack_distances_double(&m->split.high, centre, norm, first, 1, x, part, spare);
+        assert_memory_equal(part, out + first * LM_PANEL, rows * sizeof *part);
+    }
+    free(spare);
+}
+
+static void check_centre(const made *m, const double *centre, const double *norm) {
+    for (size_t j = 0; j < m->d; j++) {
+        long double mean = 0, size = 0;
+        for (size_t i = 0; i < ROWS; i++) {
+            mean += (long double)(float)m->value[i * m->d + j] / ROWS;
+            size += fabsl((long double)(float)m->value[i * m->d + j]) / ROWS;
+        }
+        assert_true(fabsl(centre[j] - mean) <= 1e-14L * size);
+    }
+    for (size_t i = 0; i < ROWS; i++) {
+        long double sum = 0;
+        for (size_t j = 0; j < m->d; j++) {
+            long double by = (long double)(float)m->value[i * m->d + j] - centre[j];
+            sum += by * by;
+        }
+        assert_true(fabsl(norm[i] - sum) <= 1e-13L * sum);
+    }
+}
+
+static void check_sums(const made *m) {
+    double weight[PLACES] = {0}, *out = malloc(m->d * sizeof *out);
+    for (size_t i = 0; i < ROWS; i++)
+        weight[i] = sin((double)i) * (i % 5 ? 1 : 1e10);
+    lm_pack_sum_double(&m->split.high, weight, out);
+    for (size_t j = 0; j < m->d; j++) {
+        long double sum = 0, size = 0;
+        for (size_t i = 0; i < ROWS; i++) {
+            long double term = (long double)weight[i] * (float)m->value[i * m->d + j];
+            sum += term;
+            size += fabsl(term);
+        }
+        assert_true(fabsl(out[j] - sum) <= 1e-14L * size);
+    }
+    free(out);
+}
+
+/* Queries are rows, near rows, and elsewhere. */
+static void check_queries(made *m, const char *isa, lm_rng *rng) {
+    size_t d = m->d;
+    double *centre = malloc(d * sizeof *centre), norm[ROWS];
+    float *x = malloc(d * sizeof *x);
+    lm_pack_centre(&m->split.high, centre, norm);
+    check_centre(m, centre, norm);
+    check_sums(m);
+    for (size_t q = 0; q < 12; q++) {
+        for (size_t j = 0; j < d; j++) {
+            double row = m->value[q * 5 * d + j];
+            x[j] = (float)(q % 3 == 0   ? row
+                           : q % 3 == 1 ? row * (1 + 1e-6 * lm_rng_normal(rng))
+                                        : row + lm_rng_normal(rng));
+        }
+        check_distances(m, x, centre, norm, isa);
+    }
+    free(centre);
+    free(x);
+}
+
+/* Also kind 3: one row far away from all others, which moves the centre. */
+static void test_distances_and_sums_equal_those_in_long_double(void **state) {
+    (void)state;
+    const char *before = lm_isa_name(), *isa;
+    for (size_t sets = 0; (isa = lm_isa_at(sets)) != NULL; sets++) {
+        lm_rng rng = lm_rng_at(2, 72, 0);
+        assert_true(lm_isa_use(isa));
+        for (size_t of = 0; of < LM_COUNT(dims); of++)
+            for (int kind = 0; kind < 4; kind++) {
+                made m = make(dims[of], kind % 3, &rng);
+                for (size_t j = 0; j < m.d && kind == 3; j++)
+                    m.value[7 * m.d + j] = 1e12;
+                if (kind == 3)
+                    lm_split_put(m.high, m.low, m.d, 7, m.value + 7 * m.d);
+                check_queries(&m, isa, &rng);
+                made_free(&m);
+            }
+    }
+    assert_true(lm_isa_use(before));
+}
+
 static void test_no_panels_are_no_work(void **state) {
     (void)state;
     float none = 0;
@@ -128,6 +234,7 @@ static void test_no_panels_are_no_work(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_products_equal_those_in_long_double),
+        cmocka_unit_test(test_distances_and_sums_equal_those_in_long_double),
         cmocka_unit_test(test_no_panels_are_no_work),
     };
     return cmocka_run_group_tests_name("wide", tests, NULL, NULL);

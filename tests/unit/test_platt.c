@@ -245,6 +245,132 @@ static void test_the_sigmoid_neither_overflows_nor_cancels(void **state) {
     assert_true(lm_platt(fit, INFINITY) == 1 && lm_platt(fit, -INFINITY) == 0);
 }
 
+/* ---- the slope alone ---- */
+
+/* How many rows of each kind a set has of which these are one in `part`. */
+static void count_kinds(const bool *positive, size_t n, double part, double *yes, double *no) {
+    *yes = *no = 0;
+    for (size_t i = 0; i < n; i++)
+        *(positive[i] ? yes : no) += part;
+}
+
+static double fit_slope(const double *f, const bool *positive, size_t n, double part) {
+    double yes, no, scratch[300];
+    count_kinds(positive, n, part, &yes, &no);
+    return lm_slope_fit(f, positive, n, yes, no, scratch);
+}
+
+/* The cross entropy of P = 1 / (1 + exp(a f)) to Platt's targets. */
+static long double slope_loss(const double *f, const bool *positive, size_t n, double part,
+                              long double a) {
+    long double sum = 0;
+    double yes, no;
+    count_kinds(positive, n, part, &yes, &no);
+    for (size_t i = 0; i < n; i++) {
+        long double z = a * f[i], t = positive[i] ? (yes + 1.L) / (yes + 2.L) : 1 / (no + 2.L);
+        sum += t * z + fmaxl(-z, 0) + log1pl(expl(-fabsl(z)));
+    }
+    return sum;
+}
+
+/* By golden sections in log(-a), from 1e-6 to 1e6 in units of 1 / (root mean square f). */
+static long double slow_slope(const double *f, const bool *positive, size_t n, double part) {
+    long double squares = 0, golden = 0.618033988749894848L;
+    for (size_t i = 0; i < n; i++)
+        squares += (long double)f[i] * f[i] / (long double)n;
+    long double unit = 1 / sqrtl(squares), low = logl(1e-6L), high = logl(1e6L);
+    while (high - low > 1e-12L) {
+        long double left = high - golden * (high - low), right = low + golden * (high - low);
+        if (slope_loss(f, positive, n, part, -expl(left) * unit) <
+            slope_loss(f, positive, n, part, -expl(right) * unit))
+            high = right;
+        else
+            low = left;
+    }
+    return -expl((low + high) / 2) * unit;
+}
+
+typedef enum rows_kind {
+    NOISY,    /* the sign of f is right more often than not */
+    PERFECT,  /* always right */
+    REVERSED, /* always wrong */
+    LUCKY,    /* says nothing */
+    ONE_KIND, /* all positive */
+    NO_KIND,  /* all negative */
+    UNEVEN,   /* few positive rows, values of all sizes */
+    ROWS_KINDS
+} rows_kind;
+
+static void draw_rows(rows_kind what, lm_rng *rng, size_t n, double *f, bool *positive) {
+    for (size_t i = 0; i < n; i++) {
+        bool right = lm_rng_unit(rng) < (what == LUCKY ? 0.5 : 0.85);
+        f[i] = lm_rng_normal(rng) * (what == UNEVEN ? pow(10, 3 * lm_rng_unit(rng)) : 1);
+        positive[i] = (f[i] > 0) == right;
+        if (what == PERFECT || what == REVERSED)
+            positive[i] = (f[i] > 0) == (what == PERFECT);
+        else if (what == ONE_KIND || what == NO_KIND)
+            positive[i] = what == ONE_KIND;
+        else if (what == UNEVEN)
+            positive[i] = f[i] > 0 && i % 5 == 0;
+    }
+}
+
+static void test_the_slope_has_the_least_cross_entropy(void **state) {
+    (void)state;
+    lm_rng rng = lm_rng_at(1, 351, 0);
+    for (int what = 0; what < ROWS_KINDS; what++)
+        for (size_t n = 1; n <= 300; n = n * 3 + 1) {
+            double f[300], scaled[300], part = n % 2 ? 1 : 5;
+            bool positive[300];
+            draw_rows((rows_kind)what, &rng, n, f, positive);
+            double a = fit_slope(f, positive, n, part);
+            long double want = slow_slope(f, positive, n, part);
+            if (!(fabsl(a / want - 1) <= 1e-6L))
+                fail_msg("rows %d, n %zu: %.12g instead of %.12Lg", what, n, a, want);
+            assert_true(a < 0);
+            for (int power = -20; power <= 20; power += 5) {
+                for (size_t i = 0; i < n; i++)
+                    scaled[i] = f[i] * pow(10, power);
+                double other = fit_slope(scaled, positive, n, part);
+                assert_true(fabs(other * pow(10, power) / a - 1) <= 1e-9);
+            }
+        }
+}
+
+/* P(positive) is above 1/2 where f is above 0 even where the rows say otherwise; then barely. */
+static void test_rows_that_say_the_opposite_give_a_flat_slope(void **state) {
+    (void)state;
+    enum { N = 50 };
+    double f[N];
+    bool positive[N];
+    lm_rng rng = lm_rng_at(1, 352, 0);
+    draw_rows(REVERSED, &rng, N, f, positive);
+    double a = fit_slope(f, positive, N, 1);
+    assert_true(a < 0 && a > -1e-5);
+    draw_rows(PERFECT, &rng, N, f, positive);
+    a = fit_slope(f, positive, N, 1);
+    assert_true(a < -1);
+}
+
+static void test_degenerate_values_give_a_finite_slope(void **state) {
+    (void)state;
+    static const double values[] = {0, 5e-324, 1e-310, 1e-200, 1e154, 1e200, 1e308, INFINITY, NAN};
+    assert_true(lm_slope_fit(NULL, NULL, 0, 0, 0, NULL) < 0);
+    for (size_t u = 0; u < LM_COUNT(values); u++)
+        for (size_t v = 0; v < LM_COUNT(values); v++) {
+            const double f[4] = {values[u], -values[v], values[v], 1};
+            const bool positive[4] = {true, false, true, false};
+            for (size_t n = 2; n <= 4; n++) {
+                double a = fit_slope(f, positive, n, 1);
+                assert_true(a < 0 && a > -INFINITY);
+                for (size_t i = 0; i < 4; i++) {
+                    double p = lm_platt((lm_sigmoid_fit){a, 0}, f[i]);
+                    assert_true(p >= 0 && p <= 1);
+                }
+            }
+        }
+}
+
 /* ---- the coupling alone ---- */
 
 typedef struct pairs {
@@ -433,6 +559,58 @@ static void test_neither_coupling_gives_nan(void **state) {
             }
 }
 
+/* ---- one-vs-one ---- */
+
+static void test_votes_are_counted_pair_by_pair(void **state) {
+    (void)state;
+    static const double special[] = {0, -0.0, NAN, INFINITY, -INFINITY, 1e-300};
+    lm_rng rng = lm_rng_at(1, 353, 0);
+    for (size_t k = 1; k <= 40; k++)
+        for (int round = 0; round < 20; round++) {
+            double f[40 * 39 / 2];
+            int32_t votes[40], expected[40] = {0}, best = 0;
+            size_t at = 0;
+            for (size_t i = 0; i < k * (k - 1) / 2; i++)
+                f[i] = round % 4 == 0 ? special[lm_rng_below(&rng, LM_COUNT(special))]
+                                      : lm_rng_normal(&rng);
+            for (size_t i = 0; i < k; i++)
+                for (size_t j = i + 1; j < k; j++, at++)
+                    expected[f[at] > 0 ? i : j]++;
+            for (size_t c = 1; c < k; c++)
+                best = expected[c] > expected[best] ? (int32_t)c : best;
+            assert_int_equal(lm_vote_pairs(k, f, votes), best);
+            assert_memory_equal(votes, expected, k * sizeof *votes);
+        }
+}
+
+static void test_values_of_pairs_are_clipped_and_coupled(void **state) {
+    (void)state;
+    lm_rng rng = lm_rng_at(1, 354, 0);
+    for (size_t k = 1; k <= 20; k++)
+        for (int round = 0; round < 8; round++) {
+            enum { PAIRS = 20 * 19 / 2 };
+            double f[PAIRS], a[PAIRS], b[PAIRS], p[20], expected[20], r[400] = {0};
+            double *scratch = malloc(lm_couple_scratch(k) * sizeof *scratch), other[420];
+            lm_coupling how = round % 2 ? LM_COUPLE_LIBSVM : LM_COUPLE_EXACT;
+            size_t at = 0;
+            for (size_t i = 0; i < k; i++)
+                for (size_t j = i + 1; j < k; j++, at++) {
+                    f[at] = lm_rng_normal(&rng) * (round < 4 ? 1 : 30); /* 30: beyond the bounds */
+                    a[at] = -2 * lm_rng_unit(&rng);
+                    b[at] = lm_rng_normal(&rng);
+                    r[i * k + j] = clipped(1 / (1 + exp(a[at] * f[at] + b[at])));
+                    r[j * k + i] = 1 - r[i * k + j];
+                }
+            lm_couple_values(k, f, a, b, how, p, scratch);
+            expected[0] = 1;
+            if (k > 1)
+                lm_couple(k, r, how, expected, other);
+            for (size_t c = 0; c < k; c++)
+                assert_true(fabs(p[c] - expected[c]) <= 1e-9);
+            free(scratch);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_fit_equals_that_of_libsvm),
@@ -441,6 +619,11 @@ int main(void) {
         cmocka_unit_test(test_degenerate_values_give_a_finite_fit),
         cmocka_unit_test(test_one_kind_of_rows_gives_its_target),
         cmocka_unit_test(test_the_sigmoid_neither_overflows_nor_cancels),
+        cmocka_unit_test(test_the_slope_has_the_least_cross_entropy),
+        cmocka_unit_test(test_rows_that_say_the_opposite_give_a_flat_slope),
+        cmocka_unit_test(test_degenerate_values_give_a_finite_slope),
+        cmocka_unit_test(test_votes_are_counted_pair_by_pair),
+        cmocka_unit_test(test_values_of_pairs_are_clipped_and_coupled),
         cmocka_unit_test(test_the_exact_coupling_solves_the_conditions_of_the_minimum),
         cmocka_unit_test(test_the_exact_coupling_is_a_minimum),
         cmocka_unit_test(test_consistent_pairs_give_back_their_shares),

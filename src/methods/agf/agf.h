@@ -23,6 +23,10 @@
 #include "num/nearest.h"
 
 enum { AGF_FILE_VERSION = 1 };
+/* Of W and the bandwidth: neither squares nor kernel values vanish. */
+#define AGF_SMALLEST 1e-100
+#define AGF_MOST_W 1e6
+#define AGF_MOST_BANDWIDTH 1e100 /* of a file; auto goes by the spread, up to that of floats */
 
 typedef struct agf_model {
     bool fixed; /* kde */

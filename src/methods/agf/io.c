@@ -75,9 +75,9 @@ static limn_status get_about(const source *s) {
     limn_status status =
         lm_kv_open(s->ctx, s->file, section(m, "about", name), AGF_FILE_VERSION, &kv);
     if (status == LIMN_OK && m->fixed)
-        return lm_kv_real(&kv, "bandwidth", 1e-300, 1e300, &m->bandwidth);
+        return lm_kv_real(&kv, "bandwidth", AGF_SMALLEST, AGF_MOST_BANDWIDTH, &m->bandwidth);
     if (status == LIMN_OK)
-        status = lm_kv_real(&kv, "w", 1e-300, 1e300, &m->w);
+        status = lm_kv_real(&kv, "w", AGF_SMALLEST, AGF_MOST_W, &m->w);
     if (status == LIMN_OK)
         status = lm_kv_int(&kv, "k", 1, (int64_t)m->set.pack.n, &k);
     if (status == LIMN_OK)

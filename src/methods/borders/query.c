@@ -4,8 +4,6 @@
 #include "methods/borders/borders.h"
 #include "num/rows.h"
 
-#include <string.h>
-
 enum { TILE = 16, TILE_FLOATS = 1 << 16 };
 #define FAR 1e15 /* so that products stay within the range of floats */
 
@@ -71,8 +69,8 @@ static void decide(const bd_model *m, const float *q, const float *value, layout
 static void decide_all(const bd_model *m, const float *x, size_t n, layout *l, double *g) {
     const lm_pack *pack = &m->pack;
     size_t places = pack->panels * LM_PANEL;
-    for (size_t q = 0; q < n && !pack->n; q++)
-        memcpy(g + q * m->pairs, m->constant, m->pairs * sizeof *g);
+    for (size_t i = 0; i < n * m->pairs && !pack->n; i++)
+        g[i] = m->constant[i % m->pairs];
     for (size_t done = 0; done < n && pack->n; done += l->tile) {
         size_t some = n - done < l->tile ? n - done : l->tile;
         for (size_t q = 0; q < some; q++)
