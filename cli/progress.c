@@ -3,6 +3,7 @@
  * The line appears after one second of work and is redrawn at most ten times per second:
  *
  *     reading train.csv  1.2M rows  850k rows/s  ETA 0:12
+ *     drawing borders  34 %  98.7 % agreement  ETA 0:05
  *
  * It has no colour, so NO_COLOR is irrelevant. */
 #include "cli.h"
@@ -84,6 +85,10 @@ static void compose(const cli_progress *progress, const limn_progress *news, dou
     } else if (fraction >= 0) {
         snprintf(number, sizeof number, "  %.0f %%", 100 * fraction);
         append(line, size, &used, number);
+    }
+    if (news->detail) {
+        append(line, size, &used, "  ");
+        append(line, size, &used, news->detail);
     }
     if (fraction > 0 && fraction <= 1 && spent > 0.5)
         append_eta(line, size, &used, spent * (1 - fraction) / fraction);

@@ -91,6 +91,7 @@ typedef struct limn_progress {
     uint64_t rows;       /* rows done */
     uint64_t rows_total; /* 0 = not known */
     double fraction;     /* 0..1, or -1 when not known */
+    const char *detail;  /* what has been reached so far, such as "99.2 % agreement"; or NULL */
 } limn_progress;
 
 /* The distance between two rows of n features, 0 for equal rows; it need not be symmetric or

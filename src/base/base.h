@@ -46,6 +46,8 @@ void lm_info(limn_context *ctx, const char *format, ...) LM_PRINTF(2, 3);
  * one thread only. rows_total 0 and fraction -1 mean "not known". */
 limn_status lm_progress(limn_context *ctx, const char *stage, uint64_t rows, uint64_t rows_total,
                         double fraction);
+/* The same with all that there is to say. */
+limn_status lm_progress_tell(limn_context *ctx, const limn_progress *progress);
 
 /* ---- memory: every size is a checked product; NULL on overflow or out of memory ---- */
 

@@ -140,12 +140,14 @@ void lm_info(limn_context *ctx, const char *format, ...) {
     va_end(args);
 }
 
+limn_status lm_progress_tell(limn_context *ctx, const limn_progress *progress) {
+    if (ctx->progress && ctx->progress(ctx->user, progress))
+        return lm_fail(ctx, LIMN_E_CANCELLED, "cancelled while %s", progress->stage);
+    return LIMN_OK;
+}
+
 limn_status lm_progress(limn_context *ctx, const char *stage, uint64_t rows, uint64_t rows_total,
                         double fraction) {
-    if (!ctx->progress)
-        return LIMN_OK;
-    limn_progress progress = {stage, rows, rows_total, fraction};
-    if (ctx->progress(ctx->user, &progress))
-        return lm_fail(ctx, LIMN_E_CANCELLED, "cancelled while %s", stage);
-    return LIMN_OK;
+    limn_progress progress = {stage, rows, rows_total, fraction, NULL};
+    return lm_progress_tell(ctx, &progress);
 }

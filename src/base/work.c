@@ -81,8 +81,12 @@ static limn_status tell(crew *c) {
     uint64_t done = atomic_load(&c->done), total = c->job->count;
     if (c->job->done)
         c->job->done(c->job->user, &done, &total);
-    limn_status status =
-        lm_progress(c->ctx, c->job->stage, done, total, (double)done / (double)total);
+    limn_progress progress = {.stage = c->job->stage,
+                              .rows = done,
+                              .rows_total = total,
+                              .fraction = (double)done / (double)total,
+                              .detail = c->job->detail ? c->job->detail(c->job->user) : NULL};
+    limn_status status = lm_progress_tell(c->ctx, &progress);
     if (status != LIMN_OK)
         atomic_store(&c->cancelled, true);
     return status;

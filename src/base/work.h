@@ -31,6 +31,9 @@ typedef struct lm_job {
     void *user;
     /* Reports how much of the total is done; called from the calling thread only. NULL: pieces. */
     void (*done)(void *user, uint64_t *done, uint64_t *total);
+    /* What has been reached so far (limn_progress); called from the calling thread only. NULL:
+     * nothing to say. */
+    const char *(*detail)(void *user);
 } lm_job;
 
 /* The number of threads for a job of count pieces. */

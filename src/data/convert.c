@@ -73,7 +73,7 @@ static void relay_log(void *user, limn_log_level level, const char *sentence) {
 
 static int relay_progress(void *user, const limn_progress *news) {
     const relay *r = user;
-    limn_progress told = {"writing", r->rows, r->rows_total, news->fraction};
+    limn_progress told = {"writing", r->rows, r->rows_total, news->fraction, news->detail};
     return r->progress(r->user, &told);
 }
 
