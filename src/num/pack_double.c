@@ -80,14 +80,5 @@ void lm_pack_distances_double(const lm_pack *pack, const double *centre, const d
 }
 
 void lm_pack_sum_double(const lm_pack *pack, const double *weight, double *out) {
-    for (size_t j = 0; j < pack->d; j++)
-        out[j] = 0;
-    for (size_t p = 0; p < pack->panels; p++)
-        for (size_t j = 0; j < pack->d; j++) {
-            const float *row = pack->data + (p * pack->d + j) * LM_PANEL;
-            double sum = 0;
-            for (size_t i = 0; i < LM_PANEL; i++)
-                sum += weight[p * LM_PANEL + i] * (double)row[i];
-            out[j] += sum;
-        }
+    lm_simd_get()->in_double->sums(pack->data, pack->d, pack->panels, weight, out);
 }

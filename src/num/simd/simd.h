@@ -43,6 +43,7 @@ typedef struct lm_simd_rows {
 /* Of pack_double.c; num/pack_double.h says what they do. */
 typedef struct lm_simd_double {
     void (*dots)(const float *rows, size_t d, size_t panels, const double *x, double *out);
+    void (*sums)(const float *rows, size_t d, size_t panels, const double *weight, double *out);
 } lm_simd_double;
 
 extern const lm_simd_double lm_simd_double_baseline, lm_simd_double_avx2, lm_simd_double_avx512,
