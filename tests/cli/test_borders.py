@@ -16,7 +16,7 @@ def numbers(tmp_path):
 
 @pytest.fixture
 def fresh(tmp_path):
-    return blobs(90, seed=8, names=["1", "2", "3"]).libsvm(tmp_path / "fresh.libsvm")
+    return blobs(900, seed=8, names=["1", "2", "3"]).libsvm(tmp_path / "fresh.libsvm")
 
 
 def evaluated(limn, model, data):
@@ -65,8 +65,9 @@ def test_a_libsvm_text_model_teaches(limn, numbers, fresh):
     assert evaluated(limn, "m.limn", fresh)["accuracy"] > theirs - 0.05
 
 
-def test_labels_are_the_most_probable_class_and_votes_are_signs(limn, numbers, fresh):
-    limn("train", numbers, "-m", "borders", "-p", "borders=20", "-o", "m.limn")
+@pytest.mark.parametrize("multi", ["ovo", "dag"])
+def test_labels_are_the_most_probable_class_and_votes_are_signs(limn, numbers, fresh, multi):
+    limn("train", numbers, "-m", "borders", "-p", "borders=20", "-p", f"multi={multi}", "-o", "m.limn")
     rows = list(csv.DictReader(io.StringIO(limn("predict", "m.limn", fresh, "--proba").stdout)))
     labels = limn("predict", "m.limn", fresh).stdout.split()
     for row, label in zip(rows, labels, strict=True):
@@ -82,23 +83,37 @@ def test_labels_are_the_most_probable_class_and_votes_are_signs(limn, numbers, f
 
 
 def test_info_says_how_many_borders_there_are(limn, numbers):
-    limn("train", numbers, "-m", "borders", "-p", "borders=10", "-o", "m.limn")
+    limn("train", numbers, "-m", "borders", "-p", "borders=10", "-p", "sampling=random", "-p", "multi=ovo",
+         "-o", "m.limn")
     found = stats(limn, "m.limn")
     assert found["border vectors"] == 30
-    assert found["pairs of classes"] == 3
-    assert found["pairs without a border"] == 0
+    assert found["pairs of classes"] == found["pairs decided by borders"] == found["pairs asked per query"] == 3
+    assert found["pairs without a border"] == found["pairs decided by a plane"] == 0
+
+
+@pytest.mark.parametrize("form, key", [("plane", "a plane"), ("cells", "cells"),
+                                       ("borders", "borders")])
+def test_info_says_which_forms_were_chosen(limn, numbers, form, key):
+    limn("train", numbers, "-m", "borders", "-p", "borders=20", "-p", f"form={form}", "-p", "multi=dag",
+         "-o", "m.limn")
+    found = stats(limn, "m.limn")
+    assert found["pairs decided by " + key] == 3
+    assert found["pairs asked per query"] == 2
+    assert found["border vectors"] <= 60
+    assert found["% agreement with the teacher"] > 80
 
 
 def test_fewer_borders_than_asked_for_are_a_warning(limn, tmp_path):
     (tmp_path / "few.csv").write_text("x,label\n0,a\n1,a\n4,b\n5,b\n")
-    done = limn("train", "few.csv", "-m", "borders", "-p", "borders=100", "--teacher", "kde", "-o",
-                "m.limn")
+    done = limn("train", "few.csv", "-m", "borders", "-p", "borders=100", "-p", "sampling=random",
+                "--teacher", "kde", "-o", "m.limn")
     assert "fewer than 100 borders" in done.stderr
     assert limn("predict", "m.limn", "few.csv").stdout == "a\na\nb\nb\n"
 
 
 def test_a_model_slower_than_its_teacher_is_told_of(limn, numbers):
-    done = limn("train", numbers, "-m", "borders", "-p", "borders=2000", "-o", "m.limn")
+    done = limn("train", numbers, "-m", "borders", "-p", "borders=2000", "-p", "sampling=random", "-p",
+                "multi=ovo", "-o", "m.limn")
     assert "slower than the teacher itself" in done.stderr
 
 

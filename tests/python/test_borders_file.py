@@ -34,23 +34,63 @@ class Model:
 
 # ---- borders ----
 
-def pair_scores(m, x):
-    count, width = m.about["borders"], m.d + 1
-    q = np.clip((x - m.array("centre", "d")) * m.about["scale"], -1e15, 1e15)
-    q = np.hstack([q, np.ones((len(x), 1))]).astype("f4").astype(float)
-    vectors, slopes = m.rows("vectors", count, width), m.array("slopes", "d")
-    normals = m.array("normals", "f").reshape(count, -1)
+def places(m):
+    """Where each border vector is in the packed set, and the rows of that set."""
+    counts = np.diff(m.array("start", "I"))
+    taken = -(-counts // 16) * 16 if m.about["dag"] else counts
+    first = np.cumsum(taken) - taken
+    return [f + i for f, count in zip(first, counts) for i in range(count)], taken.sum()
+
+
+def stored(m):
+    """Vectors, normals and slopes, and what the format says of them."""
+    count, width, (at, rows) = m.about["borders"], m.d + 1, places(m)
+    everything = m.rows("vectors", rows, width)
+    vectors, normals = everything[at], m.array("normals", "f").reshape(count, -1)
+    assert not np.delete(everything, at, 0).any()
     assert normals.shape[1] % 16 == 0 and not normals[:, width:].any()
     assert np.allclose((normals[:, :m.d] ** 2).sum(1), 1, atol=1e-5)
     assert np.allclose((vectors[:, :m.d] ** 2).sum(1) / 2, vectors[:, m.d], rtol=1e-5)
-    assert np.allclose((normals[:, :m.d] * vectors[:, :m.d]).sum(1), normals[:, m.d], atol=1e-5)
+    if m.about["planes"] + m.about["cells"] == 0:
+        assert np.allclose((normals[:, :m.d] * vectors[:, :m.d]).sum(1), normals[:, m.d], atol=1e-5)
+    return vectors, normals[:, :width], m.array("slopes", "d")
+
+
+def pair_scores(m, x):
+    q = np.clip((x - m.array("centre", "d")) * m.about["scale"], -1e15, 1e15)
+    q = np.hstack([q, np.ones((len(x), 1))]).astype("f4").astype(float)
+    vectors, normals, slopes = stored(m)
     start, constant = m.array("start", "I"), m.array("constant", "d")
     found = np.empty((len(x), len(constant)))
     for pair, (first, end) in enumerate(zip(start, start[1:])):
         near = first + (q @ vectors[first:end].T).argmin(1) if end > first else None
         found[:, pair] = (constant[pair] if near is None else
-                          slopes[near] * (q * normals[near, :width]).sum(1))
+                          slopes[near] * (q * normals[near]).sum(1))
     return found
+
+
+def walked(g, steep, k):
+    """Probabilities of a decision graph."""
+    pairs = {pair: i for i, pair in enumerate(zip(*np.triu_indices(k, 1)))}
+    low, high, lost, p = 0, k - 1, [], np.ones(k)
+    while low < high:
+        i = pairs[low, high]
+        odds = np.clip(np.exp(-abs(steep[i] * g[i])), 1e-4, 1 - 1e-9)
+        lost.append((high, low, odds) if g[i] > 0 else (low, high, odds))
+        low, high = (low, high - 1) if g[i] > 0 else (low + 1, high)
+    for loser, winner, odds in reversed(lost):
+        p[loser] = p[winner] * odds
+    first = np.argsort(-p, kind="stable")[:4]
+    own = [(a, b) for a, b in pairs if a in first and b in first]
+    share = coupled(np.array([g[pairs[pair]] for pair in own]),
+                    np.array([steep[pairs[pair]] for pair in own]), len(first))
+    share = dict(zip(sorted(first), share))
+    best = max(share, key=share.get)
+    share[best], share[first[0]] = share[first[0]], share[best]
+    mass = p[first].sum()
+    for c in first:
+        p[c] = mass * share[c]
+    return p / p.sum()
 
 
 def coupled(g, steep, k):
@@ -131,14 +171,18 @@ def answers(limn, folder, *what):
 
 
 @pytest.mark.parametrize("words", [
-    "--teacher svm -p teacher.C=10", "--teacher kde", "--teacher knn -p borders=40",
-    "--teacher svm --scale none", "--teacher lda --scale minmax -p borders=3"])
+    "--teacher svm -p teacher.C=10 -p multi=ovo", "--teacher kde -p multi=ovo", "--teacher knn -p borders=40",
+    "--teacher svm --scale none -p sampling=random -p multi=ovo",
+    "--teacher svm --scale none -p sampling=random -p multi=dag", "--teacher svm -p form=plane -p multi=ovo",
+    "--teacher svm -p form=plane -p multi=dag", "--teacher svm -p form=cells -p multi=ovo",
+    "--teacher lda --scale minmax -p borders=3", "--teacher svm -p multi=dag -p borders=20"])
 def test_a_reader_of_the_borders_agrees(limn, data, words):
     folder, rows = data
     limn("train", folder / "train.csv", "-q", "-m", "borders", *words.split(), "-o", folder / "m.limn")
     m = Model(folder / "m.limn")
     g = pair_scores(m, m.scaled(rows))
-    p = np.array([coupled(row, m.array("steep", "d"), len(m.labels)) for row in g])
+    answer = walked if m.about["dag"] else coupled
+    p = np.array([answer(row, m.array("steep", "d"), len(m.labels)) for row in g])
     labels, scores = answers(limn, folder, "--scores")
     _, proba = answers(limn, folder, "--proba")
     assert np.allclose(scores, g, rtol=1e-4, atol=1e-5 * abs(g).max())

@@ -8,8 +8,13 @@
 #include "support.h"
 
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 /* Two curved classes in the plane: r = tanh(4 (v - sin(3 u / 2))), border v = sin(3 u / 2). */
 static inline double curve(double u) {
@@ -73,10 +78,35 @@ static inline limn_status try_borders(limn_context *ctx, const limn_data *data, 
     return limn_train(ctx, data, &options, model);
 }
 
+static inline limn_model *must(limn_context *ctx, const limn_data *data, const asking *a) {
+    limn_model *model = NULL;
+    if (try_borders(ctx, data, a, &model) != LIMN_OK)
+        fail_msg("%s", limn_error(ctx));
+    return model;
+}
+
+/* The place in the packed set of vector i of pair p: in a decision graph every pair begins a
+ * panel. */
+static inline size_t place_of(const bd_model *m, size_t p, size_t i) {
+    size_t at = 0;
+    for (size_t q = 0; q < p; q++) {
+        size_t count = m->start[q + 1] - m->start[q];
+        at += m->dag ? (count + 15) / 16 * 16 : count;
+    }
+    return at + i - m->start[p];
+}
+
+static inline size_t pair_of(const bd_model *m, size_t i) {
+    size_t p = 0;
+    while (i >= m->start[p + 1])
+        p++;
+    return p;
+}
+
 /* Border i of the model in units of the rows that the method sees. */
 static inline void border_of(const bd_model *m, size_t i, double *b, double *u) {
     float *vector = malloc((m->d + 1) * sizeof *vector);
-    lm_pack_row(&m->pack, i, vector);
+    lm_pack_row(&m->pack, place_of(m, pair_of(m, i), i), vector);
     for (size_t j = 0; j < m->d; j++) {
         b[j] = -(double)vector[j] / m->scale + m->centre[j];
         u[j] = (double)m->normal[i * m->stride + j];

@@ -3,19 +3,6 @@
 #include "base/argmax.h"
 #include "borders_world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
-static limn_model *must(limn_context *ctx, const limn_data *data, const asking *a) {
-    limn_model *model = NULL;
-    if (try_borders(ctx, data, a, &model) != LIMN_OK)
-        fail_msg("%s", limn_error(ctx));
-    return model;
-}
-
 static limn_model *must_train(limn_context *ctx, const limn_data *data, const char *method,
                               const char *params) {
     limn_train_options options;
@@ -50,11 +37,12 @@ static void test_borders_of_a_known_function_lie_on_its_border_with_its_normals(
     for (size_t s = 0; s < LM_COUNT(scales); s++) {
         limn_context *ctx = make_context(NULL, 2, 3);
         limn_data *data = curve_data(ctx, 600, 5);
-        asking a = {.params = "borders=200", .teach = teach_curve, .scale = scales[s]};
+        asking a = {
+            .params = "borders=200 sampling=random", .teach = teach_curve, .scale = scales[s]};
         limn_model *model = must(ctx, data, &a);
         const bd_model *m = model->body;
-        assert_int_equal(m->pack.n, 200);
-        for (size_t i = 0; i < m->pack.n; i++) {
+        assert_int_equal(m->n, 200);
+        for (size_t i = 0; i < m->n; i++) {
             double b[2], u[2];
             border_in_data(model, i, b, u);
             double slope = 1.5 * cos(1.5 * b[0]), length = hypot(slope, 1);
@@ -72,10 +60,11 @@ static void test_the_slope_is_that_of_r(void **state) {
     (void)state;
     limn_context *ctx = make_context(NULL, 1, 3);
     limn_data *data = curve_data(ctx, 600, 5);
-    asking a = {.params = "borders=100", .teach = teach_curve, .scale = LIMN_SCALE_NONE};
+    asking a = {
+        .params = "borders=100 sampling=random", .teach = teach_curve, .scale = LIMN_SCALE_NONE};
     limn_model *model = must(ctx, data, &a);
     const bd_model *m = model->body;
-    for (size_t i = 0; i < m->pack.n; i++) {
+    for (size_t i = 0; i < m->n; i++) {
         double b[2], u[2];
         border_in_data(model, i, b, u);
         double expected = 4 * hypot(1.5 * cos(1.5 * b[0]), 1);
@@ -130,10 +119,10 @@ static void test_borders_of_models_lie_where_the_teacher_changes_its_mind(void *
         limn_context *ctx = make_context(NULL, 2, 3);
         limn_data *data = make_data(ctx, LIMN_CLASSIFY, SHAPE_RANDOM, 200, 3);
         limn_model *teacher = must_train(ctx, data, methods[t], t == 0 ? "C=10" : NULL);
-        asking a = {.params = "borders=20", .teacher = teacher};
+        asking a = {.params = "borders=20 sampling=random", .teacher = teacher};
         limn_model *model = must(ctx, data, &a);
         const bd_model *m = model->body;
-        assert_int_equal(m->pack.n, 60);
+        assert_int_equal(m->n, 60);
         check_field(teacher, model, 0, 1e-4);
         limn_model_free(model);
         limn_model_free(teacher);
@@ -147,9 +136,9 @@ static void test_threshold_and_calibrate_move_the_border(void **state) {
     limn_context *ctx = make_context(NULL, 1, 3);
     limn_data *data = curve_data(ctx, 300, 5);
     limn_model *teacher = must_train(ctx, data, "svm", "C=10 probability=yes");
-    asking a = {.params = "borders=20 calibrate=yes", .teacher = teacher}, b = a;
+    asking a = {.params = "borders=20 form=borders calibrate=yes", .teacher = teacher}, b = a;
     limn_model *even = must(ctx, data, &a), *moved = NULL;
-    b.params = "borders=20 threshold=0.4";
+    b.params = "borders=20 form=borders threshold=0.4";
     moved = must(ctx, data, &b);
     check_field(teacher, even, 0, 1e-4);
     check_field(teacher, moved, 0.4, 1e-4);
@@ -168,16 +157,16 @@ static void test_threshold_and_calibrate_move_the_border(void **state) {
 
 /* ---- answers ---- */
 
-/* g of pair p in double, from what the model holds; *tie: another border is as near. */
+/* g of pair p in double, from what the model holds; *tie: another vector is as near. */
 static double slow_g(const bd_model *m, size_t p, const double *x, bool *tie) {
     double least = INFINITY, second = INFINITY, g = m->constant[p];
     double *b = malloc(m->d * sizeof *b), *u = malloc(m->d * sizeof *u);
     for (size_t i = m->start[p]; i < m->start[p + 1]; i++) {
-        double distance = 0, dot = 0;
+        double distance = 0, dot = (double)m->normal[i * m->stride + m->d] / m->scale;
         border_of(m, i, b, u);
         for (size_t j = 0; j < m->d; j++) {
             distance += (x[j] - b[j]) * (x[j] - b[j]);
-            dot += u[j] * (x[j] - b[j]);
+            dot += u[j] * (x[j] - m->centre[j]);
         }
         if (distance < least) {
             second = least;
@@ -193,6 +182,62 @@ static double slow_g(const bd_model *m, size_t p, const double *x, bool *tie) {
     return g;
 }
 
+/* The class that is left when the first and the last are compared again and again; order (k): who
+ * went when, the answer last; odds of each to the one that it lost to. */
+static size_t slow_walk(const bd_model *m, const double *g, size_t *order, size_t *to,
+                        double *odds) {
+    size_t low = 0, high = m->classes - 1, gone = 0;
+    while (low < high) {
+        size_t p = 0;
+        for (size_t i = 0; i < m->classes; i++)
+            for (size_t j = i + 1; j < m->classes; j++)
+                p += i < low || (i == low && j < high);
+        bool first = g[p] > 0;
+        size_t loser = first ? high : low;
+        order[gone++] = loser;
+        to[loser] = first ? low : high;
+        odds[loser] = fmax(fmin(exp(-fabs(m->steep[p] * g[p])), 1 - 1e-9), 1e-4);
+        first ? high-- : low++;
+    }
+    order[gone] = low;
+    return low;
+}
+
+/* Probabilities of a decision graph: the chain of odds, then the four most probable classes share
+ * theirs as the coupling of all their pairs says, the answer having the largest share. r: of all
+ * pairs. */
+static void slow_graph(const bd_model *m, const double *g, const double *r, double *proba) {
+    size_t k = m->classes, order[8], to[8], few = k < 4 ? k : 4, class[4];
+    double odds[8], own[16], share[4], scratch[64], mass = 0, sum = 0;
+    bool taken[8] = {false};
+    proba[slow_walk(m, g, order, to, odds)] = 1;
+    for (size_t i = k - 1; i-- > 0;)
+        proba[order[i]] = proba[to[order[i]]] * odds[order[i]];
+    for (size_t i = 0; i < few; i++) {
+        size_t best = 0;
+        while (taken[best])
+            best++;
+        for (size_t c = 0; c < k; c++)
+            best = !taken[c] && proba[c] > proba[best] ? c : best;
+        taken[best] = true;
+        class[i] = best;
+        mass += proba[best];
+    }
+    for (size_t i = 0; i < few * few; i++)
+        own[i] = r[class[i / few] * k + class[i % few]];
+    lm_couple(few, own, LM_COUPLE_EXACT, share, scratch);
+    size_t best = lm_argmax(share, few);
+    double largest = share[best];
+    share[best] = share[0];
+    share[0] = largest;
+    for (size_t i = 0; i < few; i++)
+        proba[class[i]] = mass * share[i];
+    for (size_t c = 0; c < k; c++)
+        sum += proba[c];
+    for (size_t c = 0; c < k; c++)
+        proba[c] /= sum;
+}
+
 static void slow_answer(const bd_model *m, const double *g, int32_t *vote, double *proba) {
     size_t k = m->classes, p = 0;
     double r[64], scratch[256];
@@ -206,7 +251,10 @@ static void slow_answer(const bd_model *m, const double *g, int32_t *vote, doubl
             votes[g[p] > 0 ? i : j]++;
         }
     *vote = (int32_t)lm_argmax_int(votes, k);
-    lm_couple(k, r, LM_COUPLE_EXACT, proba, scratch);
+    if (m->dag)
+        slow_graph(m, g, r, proba);
+    else
+        lm_couple(k, r, LM_COUPLE_EXACT, proba, scratch);
 }
 
 static void check_answers(limn_context *ctx, const limn_model *model, const float *x, size_t n) {
@@ -252,13 +300,21 @@ static void check_answers(limn_context *ctx, const limn_model *model, const floa
 }
 
 static void test_answers_are_those_of_the_nearest_border_of_every_pair(void **state) {
-    static const char *const params[] = {"borders=1", "borders=7", "borders=60", "borders=auto"};
+    static const char *const params[] = {
+        "borders=1 sampling=random multi=ovo",  "borders=7 sampling=random multi=ovo",
+        "borders=60 sampling=random multi=ovo", "borders=auto sampling=random multi=ovo",
+        "borders=40 pool=1000 multi=ovo",       "borders=auto pool=1000 multi=dag",
+        "borders=40 sampling=random multi=dag", "form=plane pool=1000 multi=ovo",
+        "form=plane pool=1000 multi=dag",       "form=cells pool=1000 multi=ovo",
+        "form=cells pool=1000 multi=dag",       "form=cells sampling=random pool=1000 borders=3"};
     (void)state;
     for (size_t i = 0; i < LM_COUNT(params); i++) {
         limn_context *ctx = make_context(NULL, 1, 3);
         limn_data *data = make_data(ctx, LIMN_CLASSIFY, SHAPE_RANDOM, 300, 3);
         asking a = {.params = params[i], .teacher_method = "svm"};
         limn_model *model = must(ctx, data, &a);
+        const bd_model *m = model->body;
+        assert_int_equal(m->dag, strstr(params[i], "multi=dag") || !strstr(params[i], "multi"));
         float *queries = make_queries(data, 200, 9);
         check_answers(ctx, model, queries, 200);
         free(queries);
@@ -323,11 +379,11 @@ static void test_no_line_is_drawn_twice_and_none_is_left_out(void **state) {
             }
             assert_int_equal(limn_data_from_values(ctx, LIMN_CLASSIFY, x, a + b, 2, y, &few),
                              LIMN_OK);
-            asking ask = {.params = "borders=1000", .teach = teach_curve};
+            asking ask = {.params = "borders=1000 sampling=random", .teach = teach_curve};
             model = must(ctx, few, &ask);
             const bd_model *m = model->body;
-            assert_int_equal(m->pack.n, a * b);
-            for (size_t i = 0; i < m->pack.n; i++)
+            assert_int_equal(m->n, a * b);
+            for (size_t i = 0; i < m->n; i++)
                 for (size_t j = 0; j < i; j++) {
                     double p[2], q[2], u[2];
                     border_of(m, i, p, u);
@@ -370,7 +426,7 @@ static void test_a_teacher_that_never_answers_a_class_makes_constant_pairs(void 
     limn_predictor *p = NULL;
     int32_t answers[90];
     double proba[3];
-    assert_int_equal(m->pack.n, 0);
+    assert_int_equal(m->n, 0);
     assert_true(m->constant[0] > 0 && m->constant[1] > 0 && m->constant[2] < 0);
     assert_int_equal(limn_predictor_new(ctx, model, NULL, &p), LIMN_OK);
     assert_int_equal(limn_predict(p, limn_data_values(data), 90, answers), LIMN_OK);
@@ -388,7 +444,7 @@ static void test_a_teacher_that_never_answers_a_class_makes_constant_pairs(void 
 static limn_status train_few(limn_context *ctx, const float *x, const double *y, size_t n,
                              const char *teacher, limn_model **model) {
     limn_data *data = NULL;
-    asking a = {.params = "borders=5", .teacher_method = teacher};
+    asking a = {.params = "borders=5 pool=500", .teacher_method = teacher};
     assert_int_equal(limn_data_from_values(ctx, LIMN_CLASSIFY, x, n, 1, y, &data), LIMN_OK);
     limn_status status = try_borders(ctx, data, &a, model);
     limn_data_free(data);
@@ -427,10 +483,10 @@ static void test_a_failing_teacher_ends_training_with_its_status(void **state) {
     limn_context *ctx = make_context(NULL, 1, 3);
     limn_data *data = curve_data(ctx, 100, 5);
     bool done = false;
-    for (size_t rows = 0; !done; rows += 37) {
+    for (size_t rows = 0; !done; rows += 61) {
         size_t left = rows;
         limn_model *model = NULL;
-        asking a = {.params = "borders=10", .teach = fail_later, .user = &left};
+        asking a = {.params = "borders=10 pool=80", .teach = fail_later, .user = &left};
         limn_status status = try_borders(ctx, data, &a, &model);
         done = status == LIMN_OK;
         assert_true(done || status == LIMN_E_IO);
@@ -451,7 +507,7 @@ static void test_every_failed_allocation_with_a_function_is_reported(void **stat
         limn_context *ctx = make_context(&count, 1, 5);
         limn_data *data = curve_data(ctx, 40, 3);
         limn_model *model = NULL;
-        asking a = {.params = "borders=5", .teach = teach_curve};
+        asking a = {.params = "borders=5 pool=60", .teach = teach_curve};
         count.fail_at = at;
         limn_status status = try_borders(ctx, data, &a, &model);
         done = status == LIMN_OK;

@@ -4,6 +4,8 @@
 #include <float.h>
 #include <math.h>
 
+static const char *const form_key[BD_FORMS] = {"none", "drawn", "planes", "cells"};
+
 /* ---- saving ---- */
 
 static limn_status put_about(const bd_model *m, lm_writer *writer) {
@@ -11,17 +13,21 @@ static limn_status put_about(const bd_model *m, lm_writer *writer) {
     limn_status status = lm_kv_begin(writer, "borders.about", BORDERS_FILE_VERSION, &kv);
     if (status != LIMN_OK)
         return status;
-    lm_kv_put_int(kv, "borders", (int64_t)m->pack.n);
+    lm_kv_put_int(kv, "borders", (int64_t)m->n);
+    lm_kv_put_int(kv, "dag", m->dag);
     lm_kv_put_real(kv, "scale", m->scale);
     lm_kv_put_real(kv, "agreement", m->agreement);
     lm_kv_put_real(kv, "asked", m->asked);
     lm_kv_put_int(kv, "fitted", (int64_t)m->fitted);
+    lm_kv_put_real(kv, "visited", m->visited);
+    for (size_t f = 0; f < BD_FORMS; f++)
+        lm_kv_put_int(kv, form_key[f], (int64_t)m->forms[f]);
     return lm_kv_end(kv);
 }
 
 limn_status bd_save(limn_context *ctx, const void *opaque, lm_writer *writer) {
     const bd_model *m = opaque;
-    size_t n = m->pack.n, pairs = m->pairs;
+    size_t n = m->n, pairs = m->pairs;
     const struct {
         const char *name;
         const void *data;
@@ -46,12 +52,14 @@ limn_status bd_save(limn_context *ctx, const void *opaque, lm_writer *writer) {
 
 /* ---- loading ---- */
 
-static limn_status get_about(limn_context *ctx, const lm_file *file, bd_model *m, size_t *n) {
+static limn_status get_about(limn_context *ctx, const lm_file *file, bd_model *m) {
     lm_kv kv;
-    int64_t borders = 0, fitted = 0;
+    int64_t borders = 0, fitted = 0, dag = 0;
     limn_status status = lm_kv_open(ctx, file, "borders.about", BORDERS_FILE_VERSION, &kv);
     if (status == LIMN_OK)
-        status = lm_kv_int(&kv, "borders", 0, UINT32_MAX / 2, &borders);
+        status = lm_kv_int(&kv, "borders", 0, BD_MOST, &borders);
+    if (status == LIMN_OK)
+        status = lm_kv_int(&kv, "dag", 0, 1, &dag);
     if (status == LIMN_OK)
         status = lm_kv_real(&kv, "scale", 1e-300, 1e300, &m->scale);
     if (status == LIMN_OK)
@@ -60,8 +68,16 @@ static limn_status get_about(limn_context *ctx, const lm_file *file, bd_model *m
         status = lm_kv_real(&kv, "asked", 0, 1e300, &m->asked);
     if (status == LIMN_OK)
         status = lm_kv_int(&kv, "fitted", 0, INT64_MAX, &fitted);
+    if (status == LIMN_OK)
+        status = lm_kv_real(&kv, "visited", 0, 1e300, &m->visited);
+    for (size_t f = 0; f < BD_FORMS && status == LIMN_OK; f++) {
+        int64_t count = 0;
+        status = lm_kv_int(&kv, form_key[f], 0, INT64_MAX, &count);
+        m->forms[f] = (uint64_t)count;
+    }
     m->fitted = (uint64_t)fitted;
-    *n = (size_t)borders;
+    m->dag = dag;
+    m->n = (size_t)borders;
     return status;
 }
 
@@ -93,24 +109,24 @@ static limn_status get_doubles(limn_context *ctx, const lm_file *file, const cha
     return LIMN_OK;
 }
 
-static limn_status get_starts(limn_context *ctx, const lm_file *file, bd_model *m, size_t n) {
+static limn_status get_starts(limn_context *ctx, const lm_file *file, bd_model *m) {
     const void *data;
     limn_status status = lm_file_array(ctx, file, "borders.start", BORDERS_FILE_VERSION,
                                        m->pairs + 1, sizeof *m->start, &data);
     if (status != LIMN_OK)
         return status;
     m->start = data;
-    bool ordered = m->start[0] == 0 && m->start[m->pairs] == n;
+    bool ordered = m->start[0] == 0 && m->start[m->pairs] == m->n;
     for (size_t p = 0; p < m->pairs; p++)
         ordered &= m->start[p] <= m->start[p + 1];
     return ordered ? LIMN_OK
                    : lm_file_bad(ctx, file, "the borders of the pairs of classes are not in order");
 }
 
-static limn_status get_borders(limn_context *ctx, const lm_file *file, bd_model *m, size_t n) {
-    size_t floats, cells;
+static limn_status get_borders(limn_context *ctx, const lm_file *file, bd_model *m) {
+    size_t floats, cells, n = m->n, places = m->first[m->pairs];
     const float *vectors = NULL;
-    if (!lm_pack_floats(n, m->d + 1, &floats) || !lm_mul(n, m->stride, &cells))
+    if (!lm_pack_floats(places, m->d + 1, &floats) || !lm_mul(n, m->stride, &cells))
         return lm_file_bad(ctx, file, "the number of borders, %zu, is invalid", n);
     limn_status status = get_floats(ctx, file, "borders.vectors", floats, &vectors);
     if (status == LIMN_OK)
@@ -118,7 +134,7 @@ static limn_status get_borders(limn_context *ctx, const lm_file *file, bd_model 
     if (status == LIMN_OK)
         status = get_doubles(ctx, file, "borders.slopes", n, 0, DBL_MAX, &m->slope);
     if (status == LIMN_OK)
-        lm_pack_view(vectors, n, m->d + 1, &m->pack);
+        lm_pack_view(vectors, places, m->d + 1, &m->pack);
     return status;
 }
 
@@ -136,7 +152,6 @@ static limn_status get_pairs(limn_context *ctx, const lm_file *file, bd_model *m
 
 static limn_status get_all(limn_context *ctx, const lm_file *file, const lm_shape *shape,
                            bd_model *m) {
-    size_t n = 0;
     if (shape->task != LIMN_CLASSIFY || shape->classes == 0 || shape->classes > 1 << 20 ||
         shape->d > SIZE_MAX / 64)
         return lm_file_bad(ctx, file, "its task or number of classes, %zu, is invalid",
@@ -145,15 +160,19 @@ static limn_status get_all(limn_context *ctx, const lm_file *file, const lm_shap
     m->classes = shape->classes;
     m->pairs = bd_pair_count(shape->classes);
     m->stride = bd_stride(shape->d);
-    limn_status status = get_about(ctx, file, m, &n);
+    limn_status status = get_about(ctx, file, m);
     if (status == LIMN_OK)
         status = get_doubles(ctx, file, "borders.centre", m->d, -1e39, 1e39, &m->centre);
     if (status == LIMN_OK)
-        status = get_starts(ctx, file, m, n);
+        status = get_starts(ctx, file, m);
     if (status == LIMN_OK)
         status = get_pairs(ctx, file, m);
-    if (status == LIMN_OK && n)
-        status = get_borders(ctx, file, m, n);
+    if (status == LIMN_OK)
+        status = bd_find_places(ctx, m);
+    if (status == LIMN_E_USAGE)
+        return lm_file_bad(ctx, file, "the number of borders, %zu, is invalid", m->n);
+    if (status == LIMN_OK && m->n)
+        status = get_borders(ctx, file, m);
     return status;
 }
 

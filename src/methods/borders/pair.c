@@ -1,292 +1,368 @@
-/* pair.c: the borders of one pair of classes: which rows lines are drawn between, how many borders
- * there are, and the slope of the probability.
+/* pair.c: how one pair of classes is decided: how many borders there are, which form the decision
+ * has, and the slope of the probability.
  *
- * At most SAMPLED rows of the pair are used (all of a class of LEAST or fewer), in a seeded order.
- * A fifth of each class is held out: no line begins there, and the slope of the probability is
- * fitted to the labels of these rows, with Platt's targets for the size of the whole class (those
- * for the few rows held out make every answer too modest). borders=auto draws 25 borders and
- * doubles their number until that fails twice to mend 3 % of the mistakes and one row in a
- * thousand; the smallest number that is as good as the best, to that measure, is kept. A mistake is
- * a row where the teacher disagrees, and all rows count: the borders follow the teacher, not the
- * rows that their lines join. */
+ * The pool of points around the rows held out chooses the form: borders, one plane, or cells with a
+ * plane each (form.c), by the weight of its mistakes, that is of points where the teacher
+ * disagrees. The slope of the probability is fitted to the labels of the rows held out, with
+ * Platt's targets for the size of the whole class (those for the few rows held out make every
+ * answer too modest).
+ *
+ * borders=auto begins with 25 borders and doubles their number until that fails twice to mend 3 %
+ * of the mistakes and 3 in 10,000 of all weight; the smallest number that is as good as the best,
+ * to that measure, is kept. Borders from random lines are judged by the number of mistakes
+ * among all rows of the pair (one in a thousand instead of 3 in 10,000): they follow the teacher,
+ * not the rows that their lines join. */
 #include "methods/borders/borders.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { SAMPLED = 6000, LEAST = 400, FEW = 10, FIRST_SIZE = 25, SIZES = 6 };
+#define LITTLE_SHARE 0.001 /* of the rows */
+#define LITTLE_WEIGHT 0.0003
+enum { FIRST_SIZE = 25, SIZES = 6, CELLS_FEW = 16, CELLS_MANY = 64 };
 
-/* The rows of the pair that are used: those of the first class, then those of the second; in each
- * class, those that lines begin at, then those held out. */
-typedef struct sample {
-    size_t n, d;
-    size_t begin[2], used[2]; /* per class: rows that lines begin at */
-    size_t apart[2], held[2]; /* rows held out; all rows of a small class are both */
-    uint32_t *row;            /* of the training set */
-    float *x;                 /* n x d */
-    double *f;                /* less the level */
-    bool *first;
-    double *scratch; /* n */
-    uint32_t *side;  /* room for the ends: 2 n */
-} sample;
-
-static void sample_free(const limn_allocator *mem, sample *s) {
-    lm_free(mem, s->row);
-    lm_free(mem, s->x);
-    lm_free(mem, s->f);
-    lm_free(mem, s->first);
-    lm_free(mem, s->scratch);
-    lm_free(mem, s->side);
+limn_status bd_tell(limn_context *ctx, const bd_news *news) {
+    limn_progress progress = {.stage = "drawing borders",
+                              .fraction = news->from + news->share * news->inside,
+                              .detail = news->agreement[0] ? news->agreement : NULL};
+    return lm_progress_tell(ctx, &progress);
 }
 
-static size_t wanted_rows(size_t own, size_t both) {
-    double share = both > SAMPLED ? (double)SAMPLED / (double)both : 1;
-    size_t count = (size_t)ceil(share * (double)own), least = own < LEAST ? own : LEAST;
-    return count > least ? count : least;
+void bd_say_agreement(size_t held, size_t agreed, char text[48]) {
+    text[0] = '\0';
+    if (held)
+        snprintf(text, 48, "%.1f %% agreement", 100 * (double)agreed / (double)held);
 }
 
-/* Moves count rows, drawn at random, to the front. */
-static void shuffle_front(lm_rng *rng, uint32_t *row, size_t n, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        size_t other = i + lm_rng_below(rng, n - i);
-        uint32_t kept = row[i];
-        row[i] = row[other];
-        row[other] = kept;
-    }
+typedef struct making {
+    limn_context *ctx;
+    const bd_rows *rows;
+    const bd_options *options;
+    size_t pair[2];
+    double own[2]; /* rows of the two classes in the training set */
+    bool sampled;  /* the pools have points around their rows */
+    lm_field field;
+    bd_pool pool, held;
+    uint32_t *side; /* room for the ends */
+    double *g;      /* of the rows held out, or of all points */
+    double *plane;  /* of the pair, d + 1; NULL: not fitted yet */
+    bd_search search;
+    bd_news *news;
+    bd_pair *out;
+} making;
+
+static void making_free(making *m) {
+    const limn_allocator *mem = &m->ctx->mem;
+    lm_field_free(mem, &m->field);
+    bd_pool_free(mem, &m->pool);
+    bd_pool_free(mem, &m->held);
+    lm_free(mem, m->side);
+    lm_free(mem, m->g);
+    lm_free(mem, m->plane);
 }
 
-static limn_status sample_take(limn_context *ctx, const bd_rows *rows, const bd_options *o,
-                               const size_t pair[2], sample *s) {
-    size_t count[2], own[2], cells = 0, d = rows->set->d, at = 0, both = 0;
-    for (int c = 0; c < 2; c++)
-        both += own[c] = rows->start[pair[c] + 1] - rows->start[pair[c]];
-    for (int c = 0; c < 2; c++)
-        count[c] = wanted_rows(own[c], both);
-    *s = (sample){.n = count[0] + count[1], .d = d};
-    s->row = lm_alloc(&ctx->mem, both + 1, sizeof *s->row);
-    s->x = lm_mul(s->n, d, &cells) ? lm_alloc(&ctx->mem, cells + 1, sizeof *s->x) : NULL;
-    s->f = lm_alloc(&ctx->mem, s->n + 1, sizeof *s->f);
-    s->first = lm_alloc(&ctx->mem, s->n + 1, sizeof *s->first);
-    s->scratch = lm_alloc(&ctx->mem, s->n + 1, sizeof *s->scratch);
-    s->side = lm_alloc(&ctx->mem, 2 * s->n + 1, sizeof *s->side);
-    if (!s->row || !s->x || !s->f || !s->first || !s->scratch || !s->side)
-        return lm_fail_memory(ctx);
-    for (size_t c = 0; c < 2; c++) {
-        lm_rng rng = lm_rng_at(ctx->seed, o->stream, pair[c]); /* the same rows in every pair */
-        memcpy(s->row + at, rows->row + rows->start[pair[c]], own[c] * sizeof *s->row);
-        shuffle_front(&rng, s->row + at, own[c], count[c]);
-        s->held[c] = count[c] < FEW ? count[c] : count[c] / 5;
-        s->used[c] = count[c] < FEW ? count[c] : count[c] - s->held[c];
-        s->begin[c] = at;
-        s->apart[c] = at + count[c] - s->held[c];
-        for (size_t i = 0; i < count[c]; i++, at++) {
-            memcpy(s->x + at * d, rows->set->x + s->row[at] * d, d * sizeof *s->x);
-            s->first[at] = c == 0;
-        }
-    }
-    return LIMN_OK;
-}
-
-/* ---- the level ---- */
-
-/* f of the sampled rows: what the teacher said of them already, or from the field. */
-static limn_status evaluate(limn_context *ctx, const bd_rows *rows, const lm_field *field,
-                            const size_t pair[2], sample *s) {
-    const lm_teacher *teacher = rows->set->teacher;
-    if (!rows->answers)
-        return lm_field_values(ctx, field, s->x, s->n, s->f, NULL);
-    for (size_t i = 0; i < s->n; i++)
-        s->f[i] = lm_field_of_answer(teacher, pair[0], pair[1],
-                                     rows->answers + s->row[i] * teacher->width);
-    return LIMN_OK;
-}
+/* ---- the rows, the level and the points ---- */
 
 /* A decision value without a sigmoid gets one from the labels; r = tanh f where that fails. */
-static double find_level(const sample *s, const bd_options *o, lm_field *field, bd_pair *out) {
+static limn_status fit_sigmoid(making *m) {
+    size_t n = m->pool.rows + m->held.rows;
+    lm_field *field = &m->field;
     if (!field->is_r && field->sigmoid.a == 0) {
-        field->sigmoid = lm_platt_fit(s->f, s->first, s->n, s->scratch);
-        out->fitted = true;
+        double *f = lm_alloc(&m->ctx->mem, 2 * n + 1, sizeof *f);
+        bool *first = lm_alloc(&m->ctx->mem, n + 1, sizeof *first);
+        if (f && first) {
+            memcpy(f, m->pool.f, m->pool.rows * sizeof *f);
+            memcpy(f + m->pool.rows, m->held.f, m->held.rows * sizeof *f);
+            for (size_t i = 0; i < n; i++)
+                first[i] =
+                    i < m->pool.rows ? i < m->pool.firsts : i - m->pool.rows < m->held.firsts;
+            field->sigmoid = lm_platt_fit(f, first, n, f + n);
+            m->out->fitted = true;
+        }
+        lm_free(&m->ctx->mem, f);
+        lm_free(&m->ctx->mem, first);
+        if (!m->out->fitted)
+            return lm_fail_memory(m->ctx);
     }
     if (!field->is_r && !(field->sigmoid.a < -1e-9 && field->sigmoid.a > -1e9))
         field->sigmoid = (lm_sigmoid_fit){-2, 0};
+    return LIMN_OK;
+}
+
+static double find_level(const making *m) {
+    const bd_options *o = m->options;
     bool moved = o->calibrate || o->threshold != 0;
-    double level = moved || field->is_r ? lm_field_level(field, o->threshold) : 0;
+    double level = moved || m->field.is_r ? lm_field_level(&m->field, o->threshold) : 0;
     return isfinite(level) ? level : 0;
 }
 
-/* ---- lines ---- */
-
-static void sort_ends(const sample *s, bd_ends *e) {
-    uint32_t *at = s->side;
-    *e = (bd_ends){.x = s->x, .d = s->d};
+static void sort_ends(making *m) {
+    const bd_pool *pool = &m->pool;
+    uint32_t *at = m->side;
+    bd_ends *e = &m->search.ends;
+    *e = (bd_ends){.x = pool->x, .d = pool->d};
     for (int c = 0; c < 2; c++)
         for (int side = 0; side < 2; side++) {
             e->row[c][side] = at;
-            for (size_t i = s->begin[c]; i < s->begin[c] + s->used[c]; i++)
-                if ((s->f[i] > 0) == (side == 0))
+            for (size_t i = c ? pool->firsts : 0; i < (c ? pool->rows : pool->firsts); i++)
+                if ((pool->f[i] > 0) == (side == 0))
                     *at++ = (uint32_t)i;
             e->count[c][side] = (size_t)(at - e->row[c][side]);
         }
 }
 
-/* ---- how good they are ---- */
-
-static double decide(const bd_points *p, size_t d, size_t i, const float *x) {
-    double sum = 0;
-    for (size_t j = 0; j < d; j++)
-        sum += p->u[i * d + j] * ((double)x[j] - (double)p->b[i * d + j]);
-    return p->slope[i] * sum;
-}
-
-/* g of all rows under the borders. */
-static limn_status judge(limn_context *ctx, const sample *s, const bd_points *p, double *g) {
-    size_t count = p->count;
-    lm_pack pack;
-    limn_status status = lm_pack_build(ctx, p->b, count, s->d, s->d, &pack);
+static limn_status prepare(making *m) {
+    limn_context *ctx = m->ctx;
+    size_t wanted = m->sampled ? m->options->pool : BD_NO_POINTS;
+    limn_status status = bd_pool_take(ctx, m->rows, m->pair, false, wanted, &m->field, &m->pool);
+    if (status == LIMN_OK)
+        status = bd_pool_take(ctx, m->rows, m->pair, true, wanted, &m->field, &m->held);
+    if (status == LIMN_OK)
+        status = fit_sigmoid(m);
     if (status != LIMN_OK)
         return status;
-    float *distance = lm_alloc_aligned(&ctx->mem, pack.panels * LM_PANEL, sizeof *distance);
-    for (size_t row = 0; row < s->n && distance; row++) {
-        const float *x = s->x + row * s->d;
-        lm_pack_query(&pack, LM_L2, 0, pack.panels, x, distance);
-        g[row] = decide(p, s->d, lm_argmin(distance, count), x);
-    }
-    lm_free_aligned(&ctx->mem, distance);
-    lm_pack_free(&ctx->mem, &pack);
-    return distance ? LIMN_OK : lm_fail_memory(ctx);
-}
-
-/* Moves the held-out rows to the front of g, and says which are of the first class; counts those
- * where the teacher agrees. */
-static size_t take_held(const sample *s, double *g, bool *first, size_t *agreed) {
-    size_t n = 0;
-    *agreed = 0;
-    for (int c = 0; c < 2; c++)
-        for (size_t i = 0, row = s->apart[c]; i < s->held[c]; i++, row++, n++) {
-            *agreed += (s->f[row] > 0) == (g[row] > 0);
-            g[n] = g[row];
-            first[n] = c == 0;
-        }
-    return n;
-}
-
-static size_t mistakes(const double *f, const double *g, size_t n) {
-    size_t wrong = 0;
-    for (size_t i = 0; i < n; i++)
-        wrong += (f[i] > 0) != (g[i] > 0);
-    return wrong;
-}
-
-/* ---- how many ---- */
-
-typedef struct making {
-    const bd_options *options;
-    const sample *s;
-    bd_search search;
-    double *g, *scratch; /* of the rows */
-    bool *first;
-    double own[2]; /* rows of the two classes in the training set */
-    bd_pair *out;
-} making;
-
-/* Fewer mistakes than this make no difference. */
-static double slack(const making *m, size_t wrong) {
-    return fmax(0.03 * (double)wrong, 0.001 * (double)m->s->n);
-}
-
-/* Draws and judges sizes of 25, 50, ... and keeps the smallest that is as good as the best. */
-static limn_status draw_auto(limn_context *ctx, making *m) {
-    size_t size[SIZES], wrong[SIZES], sizes = 0, best = 0, failed = 0;
-    limn_status status = LIMN_OK;
-    for (size_t wanted = FIRST_SIZE; sizes < SIZES && status == LIMN_OK; wanted *= 2) {
-        status = bd_draw(ctx, &m->search, wanted, &m->out->points);
-        size_t count = m->out->points.count;
-        if (status != LIMN_OK || count == 0)
-            return status;
-        status = judge(ctx, m->s, &m->out->points, m->g);
-        size[sizes] = count;
-        wrong[sizes] = mistakes(m->s->f, m->g, m->s->n);
-        double mended = (double)wrong[best] - (double)wrong[sizes];
-        failed = sizes && mended < slack(m, wrong[best]) ? failed + 1 : 0;
-        best = wrong[sizes] < wrong[best] ? sizes : best;
-        if (count < wanted || failed == 2 || wrong[sizes++] == 0)
-            break;
-    }
-    for (size_t i = 0; i <= best && status == LIMN_OK; i++)
-        if ((double)wrong[i] <= (double)wrong[best] + slack(m, wrong[best])) {
-            m->out->points.count = size[i];
-            break;
-        }
-    return status;
-}
-
-static limn_status draw_all(limn_context *ctx, making *m) {
-    bd_pair *out = m->out;
-    limn_status status = m->options->borders
-                             ? bd_draw(ctx, &m->search, m->options->borders, &out->points)
-                             : draw_auto(ctx, m);
-    if (status != LIMN_OK || out->points.count == 0)
-        return status;
-    status = judge(ctx, m->s, &out->points, m->g);
-    if (status == LIMN_OK) {
-        out->held = take_held(m->s, m->g, m->first, &out->agreed);
-        out->a = lm_slope_fit(m->g, m->first, out->held, m->own[0], m->own[1], m->scratch);
-    }
+    m->search.level = find_level(m);
+    status = bd_pool_fill(ctx, &m->search, m->search.seed, &m->pool);
+    if (status == LIMN_OK)
+        status = bd_pool_fill(ctx, &m->search, m->search.seed + 1, &m->held);
+    size_t most = m->pool.rows > m->held.n ? m->pool.rows : m->held.n;
+    m->side = lm_alloc(&ctx->mem, m->pool.rows + 1, sizeof *m->side);
+    m->g = lm_alloc(&ctx->mem, most + 1, sizeof *m->g);
+    if (status == LIMN_OK && (!m->side || !m->g))
+        status = lm_fail_memory(ctx);
+    if (status == LIMN_OK)
+        sort_ends(m);
     return status;
 }
 
 /* g where there is no border: the log odds of the classes if they agree with the teacher. */
-static double constant_of(const sample *s, const double own[2]) {
-    double above = 0, odds = log((own[0] + 1) / (own[1] + 1));
-    for (size_t i = 0; i < s->n; i++)
-        above += s->f[i] > 0 ? 1 : -1;
-    if (s->used[0] == 0 || s->used[1] == 0)
+static double constant_of(const making *m) {
+    double above = 0, odds = log((m->own[0] + 1) / (m->own[1] + 1));
+    for (size_t i = 0; i < m->pool.rows; i++)
+        above += m->pool.f[i] > 0 ? 1 : -1;
+    if (m->own[0] == 0 || m->own[1] == 0)
         above = odds;
     return (odds > 0) == (above > 0) && odds != 0 ? odds : above > 0 ? 0.01 : -0.01;
 }
 
-/* Everything but the memory of m. */
-static limn_status make(limn_context *ctx, const bd_rows *rows, const size_t pair[2],
-                        lm_field *field, sample *s, making *m) {
-    limn_status status = evaluate(ctx, rows, field, pair, s);
+static bool has_both_sides(const bd_pool *pool) {
+    size_t above = 0;
+    for (size_t i = 0; i < pool->n; i++)
+        above += pool->f[i] > 0;
+    return above > 0 && above < pool->n;
+}
+
+/* ---- how good points are ---- */
+
+/* g of n rows. */
+static limn_status judge(const making *m, const bd_points *p, const float *x, size_t n, double *g) {
+    size_t d = m->pool.d;
+    lm_pack pack;
+    limn_status status = lm_pack_build(m->ctx, p->b, p->count, d, d, &pack);
     if (status != LIMN_OK)
         return status;
-    m->search.level = find_level(s, m->options, field, m->out);
-    for (size_t i = 0; i < s->n; i++)
-        s->f[i] -= m->search.level;
-    m->out->constant = constant_of(s, m->own);
+    float *distance = lm_alloc_aligned(&m->ctx->mem, pack.panels * LM_PANEL, sizeof *distance);
+    for (size_t i = 0; i < n && distance; i++) {
+        lm_pack_query(&pack, LM_L2, 0, pack.panels, x + i * d, distance);
+        g[i] = bd_decide(p, d, lm_argmin(distance, p->count), x + i * d);
+    }
+    lm_free_aligned(&m->ctx->mem, distance);
+    lm_pack_free(&m->ctx->mem, &pack);
+    return distance ? LIMN_OK : lm_fail_memory(m->ctx);
+}
+
+/* The weight of the mistakes: of all points held out, or, if there are only rows, their number
+ * among all rows. */
+static limn_status find_mistakes(making *m, const bd_points *p, double *mistakes) {
+    const bd_pool *held = &m->held;
+    limn_status status = judge(m, p, held->x, held->n, m->g);
+    size_t agreed = 0;
+    *mistakes = 0;
+    for (size_t i = 0; i < held->n && status == LIMN_OK; i++) {
+        bool right = (held->f[i] > 0) == (m->g[i] > 0);
+        *mistakes += right ? 0 : m->sampled ? held->weight[i] : 1;
+        agreed += right && i < held->rows;
+    }
+    bd_say_agreement(m->news->held + held->rows, m->news->agreed + agreed, m->news->agreement);
+    if (status != LIMN_OK || m->sampled)
+        return status;
+    status = judge(m, p, m->pool.x, m->pool.rows, m->g);
+    for (size_t i = 0; i < m->pool.rows && status == LIMN_OK; i++)
+        *mistakes += (m->pool.f[i] > 0) != (m->g[i] > 0);
+    return status;
+}
+
+/* Fewer mistakes than this make no difference. */
+static double slack(const making *m, double mistakes) {
+    double all = m->sampled ? 0 : (double)(m->pool.rows + m->held.rows);
+    for (size_t i = 0; i < m->held.n && m->sampled; i++)
+        all += m->held.weight[i];
+    return fmax(0.03 * mistakes, (m->sampled ? LITTLE_WEIGHT : LITTLE_SHARE) * all);
+}
+
+/* ---- borders ---- */
+
+/* Draws up to `wanted` borders, at random or (adapting) where they mend mistakes. */
+static limn_status draw_to(making *m, bd_adapting *adapting, size_t wanted, bd_points *points) {
+    return adapting ? bd_adapt_to(adapting, wanted) : bd_draw(m->ctx, &m->search, wanted, points);
+}
+
+/* Draws and judges sizes of 25, 50, ... and keeps the smallest that is as good as the best. */
+static limn_status draw_auto(making *m, bd_adapting *adapting, bd_points *points) {
+    bd_points kept[SIZES] = {{.count = 0}};
+    double wrong[SIZES];
+    size_t sizes = 0, best = 0, failed = 0, d = m->pool.d;
+    limn_status status = LIMN_OK;
+    for (size_t wanted = FIRST_SIZE; sizes < SIZES && status == LIMN_OK; wanted *= 2) {
+        status = draw_to(m, adapting, wanted, points);
+        if (status != LIMN_OK || points->count == 0)
+            break;
+        status = find_mistakes(m, points, &wrong[sizes]);
+        if (status == LIMN_OK)
+            status = bd_points_copy(m->ctx, d, points, &kept[sizes]);
+        failed = sizes && wrong[best] - wrong[sizes] < slack(m, wrong[best]) ? failed + 1 : 0;
+        best = wrong[sizes] < wrong[best] ? sizes : best;
+        m->news->inside = (double)(sizes + 1) / SIZES;
+        if (wrong[sizes++] == 0 || (!adapting && points->count < wanted) || failed == 2)
+            break;
+    }
+    for (size_t i = 0; i <= best && i < sizes && status == LIMN_OK; i++)
+        if (wrong[i] <= wrong[best] + slack(m, wrong[best])) {
+            status = bd_points_copy(m->ctx, d, &kept[i], points);
+            break;
+        }
+    for (size_t i = 0; i < SIZES; i++)
+        bd_points_free(&m->ctx->mem, &kept[i]);
+    return status;
+}
+
+static limn_status draw_borders(making *m, bd_points *points) {
+    bd_adapting *adapting = NULL;
+    size_t most = m->options->borders ? m->options->borders : (size_t)FIRST_SIZE << (SIZES - 1);
+    limn_status status = LIMN_OK;
+    if (!m->options->random)
+        status = bd_adapt_begin(m->ctx, &m->search, &m->pool, most, points, &adapting);
+    if (status == LIMN_OK)
+        status = m->options->borders ? draw_to(m, adapting, most, points)
+                                     : draw_auto(m, adapting, points);
+    bd_adapt_end(adapting);
+    return status;
+}
+
+/* ---- the form ---- */
+
+static limn_status make_planes(making *m, size_t cells, bd_points *points) {
+    limn_status status = LIMN_OK;
+    if (!m->plane) {
+        m->plane = lm_alloc(&m->ctx->mem, m->pool.d + 1, sizeof *m->plane);
+        status = m->plane ? bd_plane_fit(m->ctx, &m->search, &m->pool, m->plane)
+                          : lm_fail_memory(m->ctx);
+    }
+    return status == LIMN_OK ? bd_planes(m->ctx, &m->search, &m->pool, m->plane, cells, points)
+                             : status;
+}
+
+/* Makes one form and keeps it if it is the best so far. */
+static limn_status try_form(making *m, bd_form form, size_t cells, double *least) {
+    bd_points points = {.count = 0};
+    double mistakes = 0;
+    limn_status status =
+        form == BD_BORDERS ? draw_borders(m, &points) : make_planes(m, cells, &points);
+    if (status == LIMN_OK && points.count)
+        status = find_mistakes(m, &points, &mistakes);
+    if (status == LIMN_OK && points.count && mistakes < *least) {
+        bd_points before = m->out->points;
+        m->out->points = points;
+        m->out->form = form;
+        *least = mistakes;
+        points = before;
+    }
+    bd_points_free(&m->ctx->mem, &points);
+    return status;
+}
+
+/* Cells in one of two sizes, neither of which exceeds the number of borders, if one is given. */
+static limn_status try_cells(making *m, double *least) {
+    size_t most = m->options->borders ? m->options->borders : CELLS_MANY;
+    limn_status status = try_form(m, BD_CELLS, most < CELLS_FEW ? most : CELLS_FEW, least);
+    if (status == LIMN_OK && most >= CELLS_MANY)
+        status = try_form(m, BD_CELLS, CELLS_MANY, least);
+    return status;
+}
+
+/* From the smallest to the largest, so that ties go to the smaller. */
+static limn_status choose_form(making *m) {
+    bd_form form = m->options->form;
+    double least = INFINITY;
+    limn_status status = LIMN_OK;
+    if (form == BD_AUTO && m->options->random)
+        form = BD_BORDERS;
+    if (form == BD_AUTO || form == BD_PLANE)
+        status = try_form(m, BD_PLANE, 0, &least);
+    if (status == LIMN_OK && (form == BD_AUTO || form == BD_CELLS))
+        status = try_cells(m, &least);
+    if (status == LIMN_OK && (form == BD_AUTO || form == BD_BORDERS))
+        status = try_form(m, BD_BORDERS, 0, &least);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+/* Agreement with the teacher, and the slope of the probability, on the rows held out. */
+static limn_status finish(making *m) {
+    const bd_pool *held = &m->held;
+    bd_pair *out = m->out;
+    if (out->points.count == 0)
+        return LIMN_OK;
+    double *spare = lm_alloc(&m->ctx->mem, held->rows + 1, sizeof *spare);
+    bool *first = lm_alloc(&m->ctx->mem, held->rows + 1, sizeof *first);
+    limn_status status =
+        spare && first ? judge(m, &out->points, held->x, held->rows, m->g) : lm_fail_memory(m->ctx);
+    for (size_t i = 0; i < held->rows && status == LIMN_OK; i++) {
+        first[i] = i < held->firsts;
+        out->agreed += (held->f[i] > 0) == (m->g[i] > 0);
+    }
+    out->held = held->rows;
+    if (status == LIMN_OK)
+        out->a = lm_slope_fit(m->g, first, held->rows, m->own[0], m->own[1], spare);
+    lm_free(&m->ctx->mem, spare);
+    lm_free(&m->ctx->mem, first);
+    return status;
+}
+
+static limn_status make(making *m) {
+    limn_status status = prepare(m);
+    if (status != LIMN_OK)
+        return status;
+    m->out->constant = constant_of(m);
     m->out->a = -1;
-    sort_ends(s, &m->search.ends);
-    return bd_has_line(&m->search.ends) ? draw_all(ctx, m) : LIMN_OK;
+    bool crossed = m->sampled ? has_both_sides(&m->pool) : bd_line_count(&m->search.ends) > 0;
+    if (m->pool.rows && crossed)
+        status = choose_form(m);
+    return status == LIMN_OK ? finish(m) : status;
 }
 
 limn_status bd_pair_make(limn_context *ctx, const bd_rows *rows, const bd_options *options,
-                         size_t first, size_t second, bd_pair *out) {
-    const size_t pair[2] = {first, second};
-    sample s = {.n = 0};
-    lm_field field = {.d = 0};
-    making m = {.options = options, .s = &s, .out = out};
+                         size_t first, size_t second, bd_news *news, bd_pair *out) {
+    making m = {.ctx = ctx,
+                .rows = rows,
+                .options = options,
+                .pair = {first, second},
+                .sampled = !options->random || options->form > BD_BORDERS,
+                .news = news,
+                .out = out};
     for (int c = 0; c < 2; c++)
-        m.own[c] = (double)(rows->start[pair[c] + 1] - rows->start[pair[c]]);
-    m.search.field = &field;
-    m.search.progress = options->progress;
+        m.own[c] = (double)(rows->start[m.pair[c] + 1] - rows->start[m.pair[c]]);
+    m.search.field = &m.field;
+    m.search.news = news;
     m.search.seed =
         lm_hash(ctx->seed, options->stream, lm_pair_index(rows->set->classes, first, second));
-    limn_status status = sample_take(ctx, rows, options, pair, &s);
-    m.g = lm_alloc(&ctx->mem, s.n + 1, sizeof *m.g);
-    m.scratch = lm_alloc(&ctx->mem, s.n + 1, sizeof *m.scratch);
-    m.first = lm_alloc(&ctx->mem, s.n + 1, sizeof *m.first);
-    if (status == LIMN_OK && (!m.g || !m.scratch || !m.first))
-        status = lm_fail_memory(ctx);
+    limn_status status =
+        lm_field_teacher(ctx, rows->set->teacher, first, second, rows->features.spread, &m.field);
+    m.field.asked = &out->asked;
     if (status == LIMN_OK)
-        status = lm_field_teacher(ctx, rows->set->teacher, first, second, rows->spread, &field);
-    field.asked = &out->asked;
-    if (status == LIMN_OK)
-        status = make(ctx, rows, pair, &field, &s, &m);
-    lm_field_free(&ctx->mem, &field);
-    lm_free(&ctx->mem, m.g);
-    lm_free(&ctx->mem, m.scratch);
-    lm_free(&ctx->mem, m.first);
-    sample_free(&ctx->mem, &s);
+        status = make(&m);
+    making_free(&m);
     return status;
 }
