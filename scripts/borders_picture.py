@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """Draws docs/methods/borders.svg: scripts/borders_picture.py LIMN [OUT]
 
-Two panels show the same rows of `limn synth curved`. On the left, the support vectors of an svm are
-marked, as `limn convert` writes them. On the right are the border vectors that `borders` draws from
-that svm, with their normals, read from the model file (docs/format.md). In each panel the border
-between the tints is the zero level of what `limn predict --scores` prints for a grid; the dashed line is
-the true border of the generator, v = sin(3 u / 2).
+Three panels show the same rows of `limn synth curved`. On the left, the support vectors of an svm are
+marked, as `limn convert` writes them. The others have the border vectors that `borders` draws from that
+svm, with their normals, read from the model file (docs/format.md): on lines between random rows, and
+adaptively, at most as many. In each panel the border between the tints is the zero level of what
+`limn predict --scores` prints for a grid; the dashed line is the true border of the generator,
+v = sin(3 u / 2).
 """
 import csv
 import math
@@ -20,11 +21,13 @@ from model_file import key_values, numbers, packed, sections
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROWS, SEED, BORDERS = 300, 2, 30
 TEACHER = ["gamma=0.5", "C=3"]
+SAMPLINGS = {"random": ["sampling=random"], "adaptive": ["sampling=adaptive", "form=borders"]}
 LEFT, BOTTOM, WIDTH, HEIGHT = -2.6, -2.9, 5.2, 5.6  # of a panel, in units of the data
 CELLS = 156                                         # of the grid, along a panel
-SCALE = 390 / WIDTH                                 # pixels per unit
+SCALE = 288 / WIDTH                                 # pixels per unit
 GAP, TOP, FOOT, EDGE = 12, 46, 46, 4
-ARROW, SHAFT, BARB, SPOT = 24, 0.6, 2.5, 3.2        # of a normal and its border vector, in pixels
+ARROW, SHAFT, BARB, SPOT = 20, 0.55, 2.3, 2.9       # of a normal and its border vector, in pixels
+ROW, RING = 1.9, 3.7                                # radii, in pixels
 NOTES = [
     "Dots: the rows of two classes. Rings: support vectors. Diamonds with arrows: border vectors and their "
     "normals.",
@@ -43,16 +46,20 @@ def table(text):
     return list(csv.DictReader(text.splitlines()))
 
 
+def params(words):
+    return [word for param in words for word in ("-p", param)]
+
+
 # ---- what limn says ----
 
 def trained(limn, folder):
-    """The files of the rows and of the two models."""
-    rows, svm, borders = (os.path.join(folder, name) for name in ("rows.csv", "svm", "borders"))
+    """The files of the rows, of the svm, and of its borders."""
+    rows, svm, *borders = (os.path.join(folder, name) for name in ("rows.csv", "svm", *SAMPLINGS))
     run(limn, "synth", "curved", "-n", str(ROWS), "--seed", str(SEED), "-q", "-o", rows)
-    words = [word for param in TEACHER for word in ("-p", param)]
-    run(limn, "train", rows, "-q", "-m", "svm", "--scale", "none", *words, "-o", svm)
-    run(limn, "train", rows, "-q", "-m", "borders", "--teacher", svm, "-p", f"borders={BORDERS}", "-o",
-        borders)
+    run(limn, "train", rows, "-q", "-m", "svm", "--scale", "none", *params(TEACHER), "-o", svm)
+    for path, sampling in zip(borders, SAMPLINGS.values()):
+        run(limn, "train", rows, "-q", "-m", "borders", "--teacher", svm, "-o", path,
+            *params([f"borders={BORDERS}", *sampling]))
     return rows, svm, borders
 
 
@@ -127,21 +134,40 @@ def panel(index, title, kind, rows, values, marks, out):
     left = EDGE + index * (WIDTH * SCALE + GAP)
     out.append(f'<g transform="translate({number(left)},{TOP})">')
     out.append(f'<text y="-24" class="name">{title}</text><text y="-8" class="kind">{kind}</text>')
-    out.append(f'<clipPath id="panel-{title}"><rect {size} rx="5"/></clipPath>')
-    out.append(f'<g clip-path="url(#panel-{title})">')
+    out.append(f'<clipPath id="panel-{index}"><rect {size} rx="5"/></clipPath>')
+    out.append(f'<g clip-path="url(#panel-{index})">')
     for c, sign in (("0", 1), ("1", -1)):
         area = path_data([sign * v for v in values], across, down, SCALE * WIDTH / CELLS, HEIGHT * SCALE)
         out.append(f'<path d="{area}" fill="{TINT[c]}" class="area"/>')
     draw_true_border(out)
     for c in INK:
         own = [(float(row["x1"]), float(row["x2"])) for row in rows if row["label"] == c]
-        circles(out, own, 2.3, f'fill="{INK[c]}" class="row"')
+        circles(out, own, ROW, f'fill="{INK[c]}" class="row"')
     marks(out)
     out.append(f'</g><rect {size} rx="5" class="frame"/></g>')
 
 
+def panels(limn, folder, out):
+    places = grid_points(WIDTH, HEIGHT, CELLS, LEFT, BOTTOM)[2]
+    file, svm, borders = trained(limn, folder)
+    with open(file, encoding="utf-8") as opened:
+        rows = table(opened.read())
+    kept = support_vectors(limn, svm)
+    panel(0, "svm", f"{len(kept)} of the {len(rows)} rows are support vectors", rows,
+          scores(limn, svm, folder, places),
+          lambda out: circles(out, kept, RING, 'class="kept"'), out)
+    for i, (sampling, path) in enumerate(zip(SAMPLINGS, borders), 1):
+        found = border_vectors(path)
+        fewer = f" of at most {BORDERS}" if len(found) < BORDERS else ""
+        panel(i, f"borders, sampling={sampling}", f"{len(found)} border vectors{fewer}", rows,
+              scores(limn, path, folder, places),
+              lambda out, found=found: draw_normals(out, found), out)
+
+
 def picture(limn):
-    width, height = 2 * (EDGE + WIDTH * SCALE) + GAP, TOP + HEIGHT * SCALE + FOOT
+    count = 1 + len(SAMPLINGS)
+    width = 2 * EDGE + count * WIDTH * SCALE + (count - 1) * GAP
+    height = TOP + HEIGHT * SCALE + FOOT
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(width)} {number(height)}" '
            f'width="{number(width)}" height="{number(height)}" '
            'font-family="Helvetica,Arial,sans-serif" role="img">',
@@ -154,17 +180,8 @@ def picture(limn):
            f".normal{{fill:{DARK}}}.spot{{fill:{DARK};stroke:#fff;stroke-width:.8}}"
            ".frame{fill:none;stroke:#d0d7de}</style>",
            f'<rect width="{number(width)}" height="{number(height)}" fill="#fff"/>']
-    places = grid_points(WIDTH, HEIGHT, CELLS, LEFT, BOTTOM)[2]
     with tempfile.TemporaryDirectory() as folder:
-        file, svm, borders = trained(limn, folder)
-        with open(file, encoding="utf-8") as opened:
-            rows = table(opened.read())
-        kept, found = support_vectors(limn, svm), border_vectors(borders)
-        panel(0, "svm", f"{len(kept)} of the {len(rows)} rows are support vectors", rows,
-              scores(limn, svm, folder, places),
-              lambda out: circles(out, kept, 4.4, 'class="kept"'), out)
-        panel(1, "borders", f"{len(found)} border vectors with their normals", rows,
-              scores(limn, borders, folder, places), lambda out: draw_normals(out, found), out)
+        panels(limn, folder, out)
     for line, text in enumerate(NOTES):
         out.append(f'<text x="{EDGE}" y="{number(height - FOOT + 20 + 17 * line)}" '
                    f'class="note">{text}</text>')
