@@ -38,6 +38,7 @@ typedef struct bd_adapting {
     int32_t *foot; /* of each point */
     double *cost;  /* of dropping each border */
     double step;   /* of a projection, at most */
+    size_t most;   /* borders, in the end */
     uint64_t round;
 } adapting;
 
@@ -67,7 +68,7 @@ limn_status bd_adapt_begin(limn_context *ctx, bd_search *search, const bd_pool *
     bool fine = true;
     if (!a)
         return lm_fail_memory(ctx);
-    *a = (adapting){.ctx = ctx, .search = search, .pool = pool, .points = points};
+    *a = (adapting){.ctx = ctx, .search = search, .pool = pool, .points = points, .most = most};
     *out = a;
     a->step = bd_pool_step(pool, search->seed);
     for (int k = 0; k < 2; k++) {
@@ -261,6 +262,12 @@ static limn_status add_best(adapting *a, double *gain) {
 
 /* ---- adding and exchanging ---- */
 
+/* Reports progress: so many borders, or a share of the work after that. */
+static limn_status tell(adapting *a, double borders) {
+    bd_advance(a->search->news, BD_ANSWERED + (1 - BD_ANSWERED) * borders / 2 / (double)a->most);
+    return bd_tell(a->ctx, a->search->news);
+}
+
 static limn_status grow(adapting *a, size_t wanted) {
     limn_status status = LIMN_OK;
     for (int failed = 0;
@@ -268,6 +275,8 @@ static limn_status grow(adapting *a, size_t wanted) {
         double gain;
         status = add_best(a, &gain);
         failed = gain > 0 ? 0 : failed + 1;
+        if (status == LIMN_OK)
+            status = tell(a, (double)a->points->count);
     }
     return status;
 }
@@ -298,6 +307,8 @@ static limn_status exchange(adapting *a, size_t rounds) {
             list_wrong(a);
         }
         stale = a->mistakes < before - 1e-9 ? 0 : stale + 1;
+        if (status == LIMN_OK)
+            status = tell(a, (double)a->points->count * (1 + (double)k / (double)rounds));
     }
     return status;
 }

@@ -75,6 +75,11 @@ typedef struct bd_news {
 } bd_news;
 
 limn_status bd_tell(limn_context *ctx, const bd_news *news);
+#define BD_ANSWERED 0.4 /* of a pair is done when the teacher has answered the pool */
+/* So much of the pair is done, unless more is. */
+static inline void bd_advance(bd_news *news, double inside) {
+    news->inside = inside > news->inside ? inside : news->inside;
+}
 /* Agreement in words. */
 void bd_say_agreement(size_t held, size_t agreed, char text[48]);
 
@@ -124,7 +129,7 @@ typedef struct bd_search {
     bd_ends ends;
     uint64_t seed;
     uint64_t drawn; /* random lines used so far: none is used twice */
-    const bd_news *news;
+    bd_news *news;
 } bd_search;
 
 /* Adds the points where n lines cross the border; place (n, or NULL): the point of each line, -1
@@ -171,8 +176,10 @@ enum { BD_NO_POINTS = 1 };
  * only. */
 limn_status bd_pool_take(limn_context *ctx, const bd_rows *rows, const size_t pair[2], bool held,
                          size_t wanted, const lm_field *field, bd_pool *pool);
-/* Takes the level from f, and adds the points, weights and the pack. */
-limn_status bd_pool_fill(limn_context *ctx, const bd_search *search, uint64_t seed, bd_pool *pool);
+/* Takes the level from f, and adds the points, weights and the pack; done: how much of the pair is
+ * done after that. */
+limn_status bd_pool_fill(limn_context *ctx, const bd_search *search, uint64_t seed, double done,
+                         bd_pool *pool);
 void bd_pool_free(const limn_allocator *mem, bd_pool *pool);
 
 /* ---- project.c, adapt.c: borders where they mend mistakes ---- */

@@ -123,9 +123,9 @@ static limn_status prepare(making *m) {
     if (status != LIMN_OK)
         return status;
     m->search.level = find_level(m);
-    status = bd_pool_fill(ctx, &m->search, m->search.seed, &m->pool);
+    status = bd_pool_fill(ctx, &m->search, m->search.seed, BD_ANSWERED, &m->pool);
     if (status == LIMN_OK)
-        status = bd_pool_fill(ctx, &m->search, m->search.seed + 1, &m->held);
+        status = bd_pool_fill(ctx, &m->search, m->search.seed + 1, BD_ANSWERED, &m->held);
     size_t most = m->pool.rows > m->held.n ? m->pool.rows : m->held.n;
     m->side = lm_alloc(&ctx->mem, m->pool.rows + 1, sizeof *m->side);
     m->g = lm_alloc(&ctx->mem, most + 1, sizeof *m->g);
@@ -223,7 +223,7 @@ static limn_status draw_auto(making *m, bd_adapting *adapting, bd_points *points
             status = bd_points_copy(m->ctx, d, points, &kept[sizes]);
         failed = sizes && wrong[best] - wrong[sizes] < slack(m, wrong[best]) ? failed + 1 : 0;
         best = wrong[sizes] < wrong[best] ? sizes : best;
-        m->news->inside = (double)(sizes + 1) / SIZES;
+        bd_advance(m->news, BD_ANSWERED + (1 - BD_ANSWERED) * (double)(sizes + 1) / SIZES);
         if (wrong[sizes++] == 0 || (!adapting && points->count < wanted) || failed == 2)
             break;
     }

@@ -24,6 +24,7 @@ enum {
     ALL_POINTS = 400000,  /* of all pairs */
     ASKED_POINTS = 4000,  /* of a pair, if the teacher has no field */
     NUMBERS = 1 << 21,    /* of a pair, in all points, unless few points have more */
+    ASKED = 2048,         /* points at once */
     ROWS_COMPARED = 10,   /* a point's other end is the nearest of a tenth of the rows, */
     COMPARED_LEAST = 5    /* or of so many */
 };
@@ -142,14 +143,28 @@ static limn_status sample(limn_context *ctx, bd_pool *pool, uint64_t seed, float
     return status;
 }
 
-limn_status bd_pool_fill(limn_context *ctx, const bd_search *search, uint64_t seed, bd_pool *pool) {
-    size_t more = pool->n - pool->rows;
-    float *x = pool->x + pool->rows * pool->d;
+/* In steps, between which progress is reported. */
+static limn_status ask(limn_context *ctx, const bd_search *search, double done, bd_pool *pool) {
+    double from = search->news->inside;
     limn_status status = LIMN_OK;
-    if (more)
-        status = sample(ctx, pool, seed, x);
+    for (size_t i = pool->rows; i < pool->n && status == LIMN_OK; i += ASKED) {
+        size_t some = pool->n - i < ASKED ? pool->n - i : ASKED;
+        status =
+            lm_field_values(ctx, search->field, pool->x + i * pool->d, some, pool->f + i, NULL);
+        bd_advance(search->news, from + (done - from) * (double)(i + some) / (double)pool->n);
+        if (status == LIMN_OK)
+            status = bd_tell(ctx, search->news);
+    }
+    return status;
+}
+
+limn_status bd_pool_fill(limn_context *ctx, const bd_search *search, uint64_t seed, double done,
+                         bd_pool *pool) {
+    limn_status status = LIMN_OK;
+    if (pool->n > pool->rows)
+        status = sample(ctx, pool, seed, pool->x + pool->rows * pool->d);
     if (status == LIMN_OK)
-        status = lm_field_values(ctx, search->field, x, more, pool->f + pool->rows, NULL);
+        status = ask(ctx, search, done, pool);
     for (size_t i = 0; i < pool->n && status == LIMN_OK; i++) {
         pool->f[i] -= search->level;
         pool->weight[i] = (fmin(1, fabs(pool->f[i])) + SURE) * (i < pool->rows ? 1 : SAMPLED);
