@@ -81,9 +81,10 @@ static limn_status tell(crew *c) {
     uint64_t done = atomic_load(&c->done), total = c->job->count;
     if (c->job->done)
         c->job->done(c->job->user, &done, &total);
+    bool rows = c->job->done != NULL; /* pieces are not rows */
     limn_progress progress = {.stage = c->job->stage,
-                              .rows = done,
-                              .rows_total = total,
+                              .rows = rows ? done : 0,
+                              .rows_total = rows ? total : 0,
                               .fraction = (double)done / (double)total,
                               .detail = c->job->detail ? c->job->detail(c->job->user) : NULL};
     limn_status status = lm_progress_tell(c->ctx, &progress);

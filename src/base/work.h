@@ -29,7 +29,8 @@ typedef struct lm_job {
     size_t count;      /* pieces */
     lm_task *task;
     void *user;
-    /* Reports how much of the total is done; called from the calling thread only. NULL: pieces. */
+    /* Says how many rows are done, of how many; called from the calling thread only. NULL: only the
+     * share of pieces is reported. */
     void (*done)(void *user, uint64_t *done, uint64_t *total);
     /* What has been reached so far (limn_progress); called from the calling thread only. NULL:
      * nothing to say. */

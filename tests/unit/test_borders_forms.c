@@ -274,11 +274,14 @@ static void test_what_the_graph_touches_is_counted(void **state) {
 
 typedef struct told {
     size_t calls, stop, agreement;
+    uint64_t pairs_as_rows;
     double fraction;
 } told;
 
 static int on_progress(void *user, const limn_progress *news) {
     told *t = user;
+    if (strcmp(news->stage, "drawing borders") == 0)
+        t->pairs_as_rows += news->rows;
     t->agreement += news->detail && strstr(news->detail, "% agreement") != NULL;
     t->fraction = news->fraction > t->fraction ? news->fraction : t->fraction;
     return ++t->calls == t->stop;
@@ -307,6 +310,7 @@ static void test_progress_says_how_well_the_teacher_is_followed(void **state) {
         asking a = {.params = "borders=10 pool=500", .teacher_method = teachers[i]};
         limn_model_free(must(ctx, data, &a));
         assert_true(t.agreement > 0 && t.fraction <= 1);
+        assert_int_equal(t.pairs_as_rows, 0);
         limn_data_free(data);
         limn_context_free(ctx);
     }
