@@ -1,9 +1,10 @@
 /* adapt.c: borders where they mend the most mistakes.
  *
  * The paper draws lines between random rows, so that borders crowd where rows are dense. Here each
- * border is one of the points below eight points of the pool on which the borders so far disagree
- * with the teacher (drawn in proportion to their weight): the one that mends the most weight. When
- * there are as many as wanted, further ones are exchanged for those that matter least.
+ * border is the foot on the border (project.c) of a point of the pool on which the borders so far
+ * disagree with the teacher: of eight such points, drawn in proportion to their weight, the one
+ * that mends the most weight. When there are as many as wanted, further ones are exchanged for
+ * those that matter least, as long as that helps; what matters to no point is dropped in the end.
  *
  *   w_i           weight of point i: how sure the teacher is, and a little
  *   near, far     the nearest and the second nearest border of each point, and how far they are

@@ -10,14 +10,14 @@ static const limn_param params[] = {
      .max = 1e6,
      .can_be_auto = 1},
     {.key = "sampling",
-     .help = "where borders are looked for: below points on which the teacher disagrees "
-             "(adaptive), or only on lines between random rows of the two classes (random)",
+     .help = "where borders are looked for: near points on which the teacher disagrees "
+             "(adaptive), or on lines between random rows of the two classes (random)",
      .type = LIMN_PARAM_CHOICE,
      .default_value = "adaptive",
      .choices = "adaptive|random"},
     {.key = "pool",
-     .help = "points per pair of classes that the teacher is asked about, to learn from (a fifth "
-             "more to judge by); auto: as the rows and their number of pairs call for, up to 80000",
+     .help = "points per pair of classes that the teacher is asked about, to learn from (and a "
+             "fifth as many to judge by); auto: by the number of rows and of pairs, up to 80000",
      .type = LIMN_PARAM_INT,
      .default_value = "auto",
      .min = 1,

@@ -24,13 +24,13 @@ void bd_destroy(const limn_allocator *mem, void *opaque) {
     if (!m)
         return;
     lm_free(mem, m->shift);
-    if (!m->owned)
-        lm_free(mem, m->first);
     if (m->owned) {
         release_points(mem, m);
         lm_free(mem, (void *)(uintptr_t)m->start);
         lm_free(mem, (void *)(uintptr_t)m->constant);
         lm_free(mem, (void *)(uintptr_t)m->steep);
+    } else {
+        lm_free(mem, m->first);
     }
     lm_free(mem, m);
 }
@@ -243,7 +243,7 @@ static void tell(limn_context *ctx, const bd_pair *pairs, size_t count, const bd
     if (none)
         lm_warn(
             ctx,
-            "borders: %zu of %zu pair%s of classes %s no border, as where the teacher gives all "
+            "borders: %zu of %zu pair%s of classes %s no border; most likely the teacher gives all "
             "their rows the same class",
             none, count, count == 1 ? "" : "s", none == 1 ? "has" : "have");
     if (fewer)
