@@ -11,7 +11,7 @@ MAY = {
     "data": {"base"},
     "container": {"base"},
     "scale": {"container"},
-    "svm": {"base", "num", "data"},
+    "svm": {"base", "num", "data", "container"},
     "fit": {"base", "num", "data", "svm", "contract"},
     "contract": {"base", "container"},
     "registry": {"contract"},
