@@ -2,10 +2,10 @@
 """Runs the benchmarks one after the other and writes what they print to bench/results/.
 
 Nothing else should run on the machine. Names as arguments choose among them: kernels scan knn svm
-front vpc hulls bforest borders parse open. The optional real data sets are looked for in the folder
-that LIMN_DATA names; without them random data of the same shape is used (front, hulls, bforest,
-borders: what needs them is left out). The first run of svm and front trains their models, which takes
-half an hour.
+front student vpc hulls bforest borders parse open. The optional real data sets are looked for in the
+folder that LIMN_DATA names; without them random data of the same shape is used (front, student, hulls,
+bforest, borders: what needs them is left out). The first run of svm and front trains their models, which
+takes half an hour; student trains its own again for each new limn, which may take longer.
 """
 import os
 import platform
@@ -72,13 +72,19 @@ def cached(name):
     return os.path.join(BUILD, "bench", name + "-cache")
 
 
-def run_front(limn):
+def run_contest(name, *more):
+    """A script that has bench_front time its models; whether it could run."""
     if not os.path.exists(program("front")) or not find_split("letter"):
-        print("front is left out: it needs LIMN_DATA, g++, hnswlib and FLANN (scripts/deps.sh bench)")
-        return
-    record("front", [PYTHON, "bench/peers/front.py", "--limn", limn, "--front", program("front"),
-                     "--cache", cached("front"), "--json", os.path.join(RESULTS, "front.json")])
-    subprocess.run([PYTHON, "scripts/front_docs.py"], cwd=ROOT, check=True)
+        print(f"{name} is left out: it needs LIMN_DATA, g++, hnswlib and FLANN (scripts/deps.sh bench)")
+        return False
+    record(name, [PYTHON, f"bench/peers/{name}.py", "--limn", os.path.join(BUILD, "limn"), "--front",
+                  program("front"), "--cache", cached(name), *more])
+    return True
+
+
+def run_front():
+    if run_contest("front", "--json", os.path.join(RESULTS, "front.json")):
+        subprocess.run([PYTHON, "scripts/front_docs.py"], cwd=ROOT, check=True)
 
 
 def run_knn():
@@ -101,7 +107,8 @@ def benchmarks():
         "knn": run_knn,
         "svm": lambda: record("svm", [PYTHON, "bench/peers/svm.py", "--bench", program("svm"),
                                       "--cache", cached("svm")]),
-        "front": lambda: run_front(limn),
+        "front": run_front,
+        "student": lambda: run_contest("student"),
         "vpc": lambda: record("vpc", [PYTHON, "bench/peers/vpc.py", "--limn", limn]),
         "hulls": lambda: record("hulls", [PYTHON, "bench/papers/hulls.py", "--limn", limn]),
         "bforest": lambda: record("bforest", [PYTHON, "bench/papers/bforest.py", "--limn", limn]),
