@@ -1,5 +1,5 @@
 """Error against the time of a single call: limn's methods beside their peers, one table per data set.
-(Methods drawn from another model are compared with it instead: bench/papers/borders.py.)
+(Methods drawn from another model are compared with it instead: student.py, bench/papers/borders.py.)
 
   front.py --limn LIMN --front BENCH_FRONT --cache FOLDER [--reuse] [--json FILE] [NAME...]
 
