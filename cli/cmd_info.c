@@ -137,6 +137,8 @@ static int print_words(const limn_model *model, const limn_model_info *info, con
     snprintf(text, sizeof text, "%" PRIu64 " row%s, seed %" PRIu64, info->rows - info->learned,
              info->rows - info->learned == 1 ? "" : "s", info->seed);
     print_line("trained on", text);
+    if (info->teacher)
+        print_line("drawn from", info->teacher);
     print_learning(model, info);
     print_names("features", model, info->features, limn_model_feature_name);
     print_columns(model, info);
@@ -232,6 +234,7 @@ static int print_json(const limn_model *model, const limn_model_info *info) {
     json_object_set_new(object, "capabilities", cli_json_capabilities(info->capabilities));
     json_object_set_new(object, "touched_vectors", cli_json_real(info->touched_vectors));
     json_object_set_new(object, "touched_bytes", cli_json_real(info->touched_bytes));
+    json_object_set_new(object, "teacher", cli_json_text(info->teacher));
     json_object_set_new(object, "written_by", cli_json_text(info->written_by));
     json_object_set_new(object, "stats", stats_json(model, info));
     return cli_json_print(object, stdout);

@@ -179,8 +179,7 @@ static void print_words(const cli_args *args, const limn_model *model, const tim
     if (info.task == LIMN_CLASSIFY)
         fprintf(file, ", %zu class%s", info.classes, info.classes == 1 ? "" : "es");
     if (teacher_of(args))
-        fprintf(file, "\ndrawn from %s%s", teacher_of(args),
-                limn_method_find(teacher_of(args)) ? ", trained first" : "");
+        fprintf(file, "\ndrawn from %s", info.teacher ? info.teacher : teacher_of(args));
     fprintf(file, "\nreading took %s, training %s\n", cli_text_seconds(time->reading, a),
             cli_text_seconds(time->training, b));
     fprintf(file, "%s: %s; a query touches %s\n",

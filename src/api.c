@@ -157,6 +157,7 @@ void limn_model_describe(const limn_model *model, limn_model_info *out) {
                             .stat_count = stats.count,
                             .bytes = bytes,
                             .written_by = model->written_by,
+                            .teacher = model->teacher,
                             .touched_vectors = stats.touched.vectors,
                             .touched_bytes = stats.touched.bytes};
     lm_sized_give(&info, out, sizeof info);

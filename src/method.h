@@ -159,6 +159,10 @@ typedef struct lm_method {
     /* For the contract tests: parameters that train in milliseconds; NULL: the defaults are fast
      * enough. */
     const char *brief;
+    /* Of info.default_teacher: parameters ("key=value key=value", NULL: its defaults) and the most
+     * rows that it is trained on (0: all). They do not count for a teacher that is named. */
+    const char *teacher_params;
+    size_t teacher_rows;
     /* The default scaling, if it depends on the parameters; NULL: info.default_scale. */
     limn_scale (*scaling)(const lm_params *params);
 

@@ -438,6 +438,8 @@ typedef struct limn_model_info {
     const char *written_by; /* version of limn that trained it */
     /* Per query, mean over training rows; limn_evaluate gives the mean over the rows evaluated. */
     double touched_vectors, touched_bytes;
+    const char
+        *teacher; /* the method that was trained first to teach this one, in words; or NULL */
 } limn_model_info;
 
 LIMN_API void limn_model_info_init(limn_model_info *info);

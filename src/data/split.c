@@ -102,3 +102,25 @@ done:
     lm_free(&ctx->mem, chosen);
     return status;
 }
+
+static void shuffle_rows(lm_rng rng, uint32_t *row, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        size_t other = i + lm_rng_below(&rng, n - i);
+        uint32_t kept = row[i];
+        row[i] = row[other];
+        row[other] = kept;
+    }
+}
+
+void lm_split_classes(const int32_t *label, size_t n, size_t classes, uint64_t seed,
+                      uint64_t stream, uint32_t *row, size_t *start) {
+    memset(start, 0, (classes + 2) * sizeof *start);
+    for (size_t i = 0; i < n; i++)
+        start[(label ? label[i] : 0) + 2]++;
+    for (size_t c = 0; c < classes; c++)
+        start[c + 2] += start[c + 1];
+    for (size_t i = 0; i < n; i++) /* start[c + 1] walks from the first row of c to its end */
+        row[start[(label ? label[i] : 0) + 1]++] = (uint32_t)i;
+    for (size_t c = 0; c < classes; c++)
+        shuffle_rows(lm_rng_at(seed, stream, c), row + start[c], start[c + 1] - start[c]);
+}

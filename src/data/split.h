@@ -13,4 +13,9 @@ limn_status lm_split_folds(limn_context *ctx, const int32_t *label, size_t n, si
 limn_status lm_split_sample(limn_context *ctx, const int32_t *label, size_t n, double fraction,
                             uint64_t seed, size_t *rows, size_t *count);
 
+/* The rows by class, each class in a seeded order: row (n), start (classes + 2, of which classes +
+ * 1 are the places where classes begin). label: 0..classes-1. n is below 2^32. */
+void lm_split_classes(const int32_t *label, size_t n, size_t classes, uint64_t seed,
+                      uint64_t stream, uint32_t *row, size_t *start);
+
 #endif

@@ -19,6 +19,7 @@ struct limn_model {
     bool has_mark;
     limn_mark mark;
     char *written_by;
+    char *teacher;  /* the method that was trained first, in words; NULL: none, or not known */
     void *body;     /* the method's own */
     lm_file *file;  /* mapped, or NULL for a model trained in this process */
     size_t bytes;   /* of the file, before any change */

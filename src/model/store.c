@@ -28,6 +28,8 @@ static limn_status put_model(const limn_model *m, lm_writer *writer) {
     lm_kv_put_text(kv, "written_by", m->written_by);
     if (m->schema.beyond)
         lm_kv_put_int(kv, "beyond", 1);
+    if (m->teacher)
+        lm_kv_put_text(kv, "teacher", m->teacher);
     return lm_kv_end(kv);
 }
 
@@ -194,9 +196,19 @@ static limn_status get_task(const lm_kv *kv, limn_task *task) {
                        name);
 }
 
+/* It is shown as it is. */
+static limn_status get_teacher(limn_context *ctx, const lm_file *file, const lm_kv *kv,
+                               const char **teacher) {
+    limn_status status = lm_kv_text(kv, "teacher", teacher);
+    for (const char *at = *teacher; status == LIMN_OK && *at; at++)
+        if (*at < ' ' || *at > '~')
+            return lm_file_bad(ctx, file, "the name of its teacher is invalid");
+    return status;
+}
+
 static limn_status get_model(limn_context *ctx, const lm_file *file, limn_model **out) {
     lm_kv kv;
-    const char *name, *version;
+    const char *name, *version, *teacher = NULL;
     limn_task task = LIMN_CLASSIFY;
     int64_t rows, seed, beyond = 0;
     limn_status status = lm_kv_open(ctx, file, "model", STORE_VERSION, &kv);
@@ -212,6 +224,8 @@ static limn_status get_model(limn_context *ctx, const lm_file *file, limn_model 
         status = lm_kv_text(&kv, "written_by", &version);
     if (status == LIMN_OK && lm_kv_has(&kv, "beyond"))
         status = lm_kv_int(&kv, "beyond", 0, 1, &beyond);
+    if (status == LIMN_OK && lm_kv_has(&kv, "teacher"))
+        status = get_teacher(ctx, file, &kv, &teacher);
     if (status != LIMN_OK)
         return status;
     const lm_method *method = lm_method_find(name);
@@ -233,6 +247,8 @@ static limn_status get_model(limn_context *ctx, const lm_file *file, limn_model 
     (*out)->seed = (uint64_t)seed;
     (*out)->schema.beyond = beyond;
     (*out)->written_by = lm_strdup(&ctx->mem, version);
+    if (teacher && !((*out)->teacher = lm_strdup(&ctx->mem, teacher)))
+        return lm_fail_memory(ctx);
     return (*out)->written_by ? LIMN_OK : lm_fail_memory(ctx);
 }
 

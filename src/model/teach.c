@@ -2,6 +2,7 @@
  * of the context; a function supplied by the caller is called only on the calling thread. */
 #include "model/teach.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { CHUNK = 1024 }; /* rows per call of the caller's function */
@@ -19,19 +20,55 @@ limn_train_options lm_teaching_resolve(const lm_method *method, const limn_train
     return own;
 }
 
+/* lm_teaching_resolve was what named the teacher. */
+static bool is_default(const lm_method *method, const limn_train_options *options) {
+    return options->teacher_method && options->teacher_method == method->info.default_teacher;
+}
+
 bool lm_teaching_wanted(const limn_train_options *options) {
     return count_teachers(options) > 0;
 }
 
-/* How the teaching method is trained. */
-static limn_train_options first_options(const limn_train_options *options) {
-    limn_train_options first;
-    limn_train_options_init(&first);
-    first.method = options->teacher_method;
-    first.params = options->teacher_params;
-    first.param_count = options->teacher_param_count;
-    first.scale = options->scale;
-    return first;
+enum { PARAMS_TEXT = 128 };
+
+/* How the teaching method is trained: with the parameters that the new method wishes for, and then
+ * with those that were given. */
+typedef struct first_plan {
+    limn_train_options options;
+    const char *params[2 * LM_PARAMS_MAX];
+    char wishes[PARAMS_TEXT];
+} first_plan;
+
+/* Cuts "key=value key=value" into its parts; how many there are. */
+static size_t cut(const char *wishes, first_plan *first) {
+    size_t count = 0;
+    char *at = first->wishes;
+    (void)snprintf(at, PARAMS_TEXT, "%s", wishes);
+    for (char *end; *at && count < LM_PARAMS_MAX; at = end) {
+        end = at + strcspn(at, " ");
+        first->params[count++] = at;
+        if (*end)
+            *end++ = '\0';
+    }
+    return count;
+}
+
+static limn_status plan_first(limn_context *ctx, const lm_method *method,
+                              const limn_train_options *options, first_plan *first) {
+    limn_train_options_init(&first->options);
+    first->options.method = options->teacher_method;
+    first->options.scale = options->scale;
+    first->options.params = first->params;
+    size_t count = is_default(method, options) && method->teacher_params
+                       ? cut(method->teacher_params, first)
+                       : 0;
+    if (options->teacher_param_count > LM_PARAMS_MAX)
+        return lm_fail(ctx, LIMN_E_USAGE, "%zu parameters for the teacher are too many",
+                       options->teacher_param_count);
+    for (size_t i = 0; i < options->teacher_param_count; i++)
+        first->params[count++] = options->teacher_params[i];
+    first->options.param_count = count;
+    return LIMN_OK;
 }
 
 limn_status lm_teaching_check(limn_context *ctx, const lm_method *method, limn_task task,
@@ -57,8 +94,9 @@ limn_status lm_teaching_check(limn_context *ctx, const lm_method *method, limn_t
         return LIMN_OK;
     lm_params params;
     const lm_method *teacher;
-    limn_train_options first = first_options(options);
-    return lm_model_plan(ctx, &first, task, &teacher, &params);
+    first_plan first;
+    limn_status status = plan_first(ctx, method, options, &first);
+    return status == LIMN_OK ? lm_model_plan(ctx, &first.options, task, &teacher, &params) : status;
 }
 
 /* The new model takes over the teacher's columns and labels, so the data must match them. */
@@ -96,20 +134,51 @@ static limn_status check_data(limn_context *ctx, const limn_model *model, const 
     return LIMN_OK;
 }
 
-limn_status lm_teaching_begin(limn_context *ctx, const limn_data *data,
+/* In words: "svm (C=auto gamma=auto), trained first on 20000 of 60000 rows". */
+static limn_status describe_first(limn_context *ctx, const first_plan *first, const limn_data *data,
+                                  lm_teaching *t) {
+    char text[512];
+    int used = snprintf(text, sizeof text, "%s", first->options.method);
+    for (size_t i = 0; i < first->options.param_count && used < (int)sizeof text; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", i ? " " : " (",
+                         first->options.params[i]);
+    if (used < (int)sizeof text)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s, trained first",
+                         first->options.param_count ? ")" : "");
+    if (used < (int)sizeof text && t->trained->rows != data->n)
+        (void)snprintf(text + used, sizeof text - (size_t)used, " on %llu of %zu rows",
+                       (unsigned long long)t->trained->rows, data->n);
+    t->about = lm_strdup(&ctx->mem, text);
+    return t->about ? LIMN_OK : lm_fail_memory(ctx);
+}
+
+static limn_status train_first(limn_context *ctx, const limn_data *data, const lm_method *method,
+                               const limn_train_options *options, lm_teaching *t) {
+    first_plan first;
+    limn_data *part = NULL;
+    size_t most = is_default(method, options) ? method->teacher_rows : 0;
+    limn_status status = plan_first(ctx, method, options, &first);
+    if (status == LIMN_OK && most && data->n > most)
+        status = limn_data_subsample(ctx, data, (double)most / (double)data->n, &part);
+    if (status == LIMN_OK)
+        status = lm_model_train(ctx, part ? part : data, &first.options, &t->trained);
+    if (status == LIMN_OK)
+        status = describe_first(ctx, &first, data, t);
+    limn_data_free(part);
+    t->model = t->trained;
+    return status;
+}
+
+limn_status lm_teaching_begin(limn_context *ctx, const limn_data *data, const lm_method *method,
                               const limn_train_options *options, lm_teaching *t) {
     *t = (lm_teaching){.teach = options->teach,
                        .user = options->teach_user,
                        .model = options->teacher,
                        .mem = &ctx->mem};
-    if (options->teacher_method) {
-        limn_train_options first = first_options(options);
-        limn_status status = lm_model_train(ctx, data, &first, &t->trained);
-        if (status != LIMN_OK)
-            return status;
-        t->model = t->trained;
-    }
-    return t->model ? check_data(ctx, t->model, data) : LIMN_OK;
+    limn_status status = LIMN_OK;
+    if (options->teacher_method)
+        status = train_first(ctx, data, method, options, t);
+    return status == LIMN_OK && t->model ? check_data(ctx, t->model, data) : status;
 }
 
 /* Log densities are answered in the units of the data. The new model's method works in those of the
@@ -232,6 +301,8 @@ limn_status lm_teaching_make(limn_context *ctx, const limn_data *data, const lm_
 void lm_teaching_free(lm_teaching *t) {
     limn_predictor_free(t->predictor);
     limn_model_free(t->trained);
+    if (t->about)
+        lm_free(t->mem, t->about);
     if (t->rows)
         lm_free(t->mem, t->rows);
     *t = (lm_teaching){.rows = NULL};

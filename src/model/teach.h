@@ -18,6 +18,7 @@ typedef struct lm_teaching {
     const lm_scaler *scaler; /* of the new model */
     const float *usual;      /* a row of the data, for features that are not scaled but dropped */
     float *rows;             /* for a function: CHUNK rows, not scaled */
+    char *about;             /* a method that was trained first, in words; or NULL */
     const limn_allocator *mem;
 } lm_teaching;
 
@@ -30,7 +31,7 @@ limn_status lm_teaching_check(limn_context *ctx, const lm_method *method, limn_t
                               const limn_train_options *options);
 /* The model that teaches, trained first if a method is given; none for a function. Afterwards the
  * new model takes columns, labels and scaling from t->model. */
-limn_status lm_teaching_begin(limn_context *ctx, const limn_data *data,
+limn_status lm_teaching_begin(limn_context *ctx, const limn_data *data, const lm_method *method,
                               const limn_train_options *options, lm_teaching *t);
 /* Makes t->teacher for rows that scaler has scaled. */
 limn_status lm_teaching_make(limn_context *ctx, const limn_data *data, const lm_scaler *scaler,

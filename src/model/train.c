@@ -30,6 +30,7 @@ void limn_model_free(limn_model *model) {
     lm_schema_free(&model->schema);
     lm_scaler_free(&mem, &model->scaler);
     lm_free(&mem, model->written_by);
+    lm_free(&mem, model->teacher);
     lm_file_close(model->file);
     lm_free(&mem, model);
 }
@@ -233,13 +234,15 @@ static limn_status train_model(limn_context *ctx, const limn_data *data,
     if (status == LIMN_OK)
         status = lm_teaching_check(ctx, model->method, data->schema.task, options);
     if (status == LIMN_OK && taught)
-        status = lm_teaching_begin(ctx, data, options, &teaching);
+        status = lm_teaching_begin(ctx, data, model->method, options, &teaching);
     if (status == LIMN_OK)
         status = prepare(ctx, model, data, options, teaching.model);
     if (status == LIMN_OK && taught)
         status = lm_teaching_make(ctx, data, &model->scaler, &teaching);
     if (status == LIMN_OK)
         status = train_body(ctx, model, data, taught ? &teaching.teacher : NULL);
+    model->teacher = teaching.about;
+    teaching.about = NULL;
     lm_teaching_free(&teaching);
     return status == LIMN_OK ? lm_model_measure(ctx, model, &model->bytes) : status;
 }

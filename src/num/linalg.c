@@ -271,3 +271,13 @@ limn_status lm_unit_directions(limn_context *ctx, double *a, size_t d, double *x
     lm_free(&ctx->mem, w.out);
     return status;
 }
+
+void lm_add_products(lm_side a_side, lm_side b_side, size_t m, size_t n, size_t k, const float *a,
+                     const float *b, float *out) {
+    if (m == 0 || n == 0 || k == 0)
+        return;
+    cblas_sgemm(CblasRowMajor, a_side == LM_TURNED ? CblasTrans : CblasNoTrans,
+                b_side == LM_TURNED ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, 1, a,
+                (int)(a_side == LM_TURNED ? m : k), b, (int)(b_side == LM_TURNED ? k : n), 1, out,
+                (int)n);
+}

@@ -42,4 +42,10 @@ limn_status lm_singular(limn_context *ctx, double *a, size_t n, size_t d, double
 /* out (n x m) = a (n x d) times the rows of b (m x d): dot products of rows. */
 void lm_row_products(const double *a, size_t n, const double *b, size_t m, size_t d, double *out);
 
+typedef enum lm_side { LM_PLAIN, LM_TURNED } lm_side; /* a matrix, or its transpose */
+/* out (m x n) += a (m x k) b (k x n), in floats and row by row; a turned matrix is stored as its
+ * transpose. Nothing happens where m, n or k is 0. */
+void lm_add_products(lm_side a_side, lm_side b_side, size_t m, size_t n, size_t k, const float *a,
+                     const float *b, float *out);
+
 #endif

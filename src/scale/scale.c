@@ -6,6 +6,8 @@
  * deviation, which rounding could make larger than 0. */
 #include "scale/scale.h"
 
+#include "num/simd/simd.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -144,6 +146,7 @@ static inline float clamp(double value) {
 void lm_scaler_apply(const lm_scaler *scaler, const float *x, size_t n, float *scaled) {
     size_t in = scaler->in, out = scaler->out;
     const double *offset = scaler->offset, *factor = scaler->factor;
+    const lm_simd_dense *simd = lm_simd_get()->dense;
     if (scaler->kind == LIMN_SCALE_NONE) {
         if (n && in)
             memcpy(scaled, x, n * in * sizeof *x);
@@ -153,8 +156,7 @@ void lm_scaler_apply(const lm_scaler *scaler, const float *x, size_t n, float *s
         const float *from = x + i * in;
         float *to = scaled + i * out;
         if (in == out) /* nothing dropped: no gather */
-            for (size_t j = 0; j < out; j++)
-                to[j] = clamp((from[j] - offset[j]) * factor[j]);
+            simd->scale(from, offset, factor, out, to);
         else
             for (size_t j = 0; j < out; j++)
                 to[j] = clamp((from[scaler->keep[j]] - offset[j]) * factor[j]);

@@ -16,6 +16,26 @@ void lm_svm_free(const limn_allocator *mem, lm_svm *svm) {
     memset(svm, 0, sizeof *svm);
 }
 
+/* NULL where there is nothing to copy, or no memory. */
+static void *copy(const limn_allocator *mem, const void *from, size_t count, size_t size) {
+    void *to = from && count ? lm_alloc(mem, count, size) : NULL;
+    return to ? memcpy(to, from, count * size) : NULL;
+}
+
+limn_status lm_svm_copy(limn_context *ctx, const lm_svm *from, lm_svm *to) {
+    size_t functions = lm_svm_functions(from), rows = from->classes - 1;
+    *to = *from;
+    to->owned = true;
+    to->prob_a = to->prob_b = to->marks = NULL;
+    to->count = copy(&ctx->mem, from->count, from->classes, sizeof *to->count);
+    to->sv = copy(&ctx->mem, from->sv, from->n * from->d, sizeof *to->sv);
+    to->coef = copy(&ctx->mem, from->coef, rows * from->n, sizeof *to->coef);
+    to->rho = copy(&ctx->mem, from->rho, functions, sizeof *to->rho);
+    bool all = (to->count || !from->count) && (!from->n || (to->sv && (to->coef || !rows))) &&
+               (to->rho || !functions);
+    return all ? LIMN_OK : lm_fail_memory(ctx);
+}
+
 const char *lm_svm_type_name(lm_svm_type type) {
     static const char *const names[] = {"c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr"};
     return (size_t)type < LM_COUNT(names) ? names[type] : NULL;

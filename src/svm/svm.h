@@ -48,6 +48,8 @@ static inline size_t lm_svm_functions(const lm_svm *svm) {
 
 /* Frees what is owned. */
 void lm_svm_free(const limn_allocator *mem, lm_svm *svm);
+/* A copy of what f needs: without probabilities and marks. To be freed after a failure too. */
+limn_status lm_svm_copy(limn_context *ctx, const lm_svm *from, lm_svm *to);
 /* "c_svc", ... as in LIBSVM's files; NULL outside the enumeration. */
 const char *lm_svm_type_name(lm_svm_type type);
 

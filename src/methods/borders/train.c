@@ -3,6 +3,7 @@
 
 #include "base/quickselect.h"
 #include "base/work.h"
+#include "data/split.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -44,27 +45,6 @@ static void rows_free(const limn_allocator *mem, bd_rows *r) {
     lm_free(mem, r->answers);
 }
 
-/* By class, each class in a seeded order. */
-static void sort_rows(const limn_context *ctx, uint64_t stream, const lm_train_set *set,
-                      bd_rows *r) {
-    for (size_t i = 0; i < set->n; i++)
-        r->start[set->label[i] + 2]++;
-    for (size_t c = 0; c < set->classes; c++)
-        r->start[c + 2] += r->start[c + 1];
-    for (size_t i = 0; i < set->n; i++)
-        r->row[r->start[set->label[i] + 1]++] = (uint32_t)i;
-    for (size_t c = 0; c < set->classes; c++) {
-        lm_rng rng = lm_rng_at(ctx->seed, stream, c);
-        uint32_t *row = r->row + r->start[c];
-        for (size_t i = 0, n = r->start[c + 1] - r->start[c]; i < n; i++) {
-            size_t other = i + lm_rng_below(&rng, n - i);
-            uint32_t kept = row[i];
-            row[i] = row[other];
-            row[other] = kept;
-        }
-    }
-}
-
 enum { ASKED = 1024 }; /* rows between two reports of progress */
 
 /* What a teacher without fields says of every row. */
@@ -96,7 +76,7 @@ static limn_status rows_take(limn_context *ctx, uint64_t stream, const lm_train_
     r->start = lm_alloc_zero(&ctx->mem, set->classes + 2, sizeof *r->start);
     if (!r->row || !r->start)
         return lm_fail_memory(ctx);
-    sort_rows(ctx, stream, set, r);
+    lm_split_classes(set->label, set->n, set->classes, ctx->seed, stream, r->row, r->start);
     limn_status status = lm_pool_features_find(ctx, set->x, set->n, set->d, &r->features);
     if (status != LIMN_OK)
         return status;

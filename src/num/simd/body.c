@@ -500,4 +500,5 @@ const lm_simd GLUE(lm_simd_, LM_ISA) = {
     .rows = &GLUE(lm_simd_rows_, LM_ISA),
     .in_double = &GLUE(lm_simd_double_, LM_ISA),
     .dense = &GLUE(lm_simd_dense_, LM_ISA),
+    .layers = &GLUE(lm_simd_layers_, LM_ISA),
 };

@@ -3,6 +3,8 @@
 #include "num/simd/simd.h"
 #include "num/simd/vec.h"
 
+#include <float.h>
+
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
 
@@ -62,8 +64,19 @@ static void rows_times(const double *x, size_t n, size_t p, const double *v, dou
         out[i] = dot(x, v, p);
 }
 
+/* The compiler makes vectors of this. No product is added, so all instruction sets agree. */
+static void scale(const float *restrict x, const double *restrict offset,
+                  const double *restrict factor, size_t n, float *restrict out) {
+    for (size_t i = 0; i < n; i++) {
+        double value = ((double)x[i] - offset[i]) * factor[i];
+        value = value > (double)FLT_MAX ? (double)FLT_MAX : value;
+        out[i] = (float)(value < -(double)FLT_MAX ? -(double)FLT_MAX : value);
+    }
+}
+
 const lm_simd_dense GLUE(lm_simd_dense_, LM_ISA) = {
     .dot = dot,
     .axpy = axpy,
     .rows_times = rows_times,
+    .scale = scale,
 };

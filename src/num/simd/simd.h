@@ -46,6 +46,20 @@ typedef struct lm_simd_double {
     void (*sums)(const float *rows, size_t d, size_t panels, const double *weight, double *out);
 } lm_simd_double;
 
+struct lm_layers; /* num/layers.h, which says what these are for */
+
+/* Of layers.c. work: multiply-adds are added to it; or NULL. */
+typedef struct lm_simd_layers {
+    void (*run)(const struct lm_layers *net, const float *x, size_t x_stride, size_t m, float *out,
+                double *work, float *scratch);
+    void (*two_largest)(const float *z, size_t n, size_t *index, float *gap);
+    void (*shift)(const float *x, const float *centre, const float *unit, size_t n, float *out);
+    void (*adam)(float *weight, float *mean, float *square, const float *grad, size_t shards,
+                 size_t stride, size_t n, float rate, float correction);
+} lm_simd_layers;
+
+extern const lm_simd_layers lm_simd_layers_baseline, lm_simd_layers_avx2, lm_simd_layers_avx512,
+    lm_simd_layers_neon;
 extern const lm_simd_double lm_simd_double_baseline, lm_simd_double_avx2, lm_simd_double_avx512,
     lm_simd_double_neon;
 /* Of dense.c, in double. */
@@ -54,6 +68,8 @@ typedef struct lm_simd_dense {
     void (*axpy)(double s, const double *x, double *y, size_t n); /* y += s x */
     /* out[i] = row i of x . v, for n rows of p */
     void (*rows_times)(const double *x, size_t n, size_t p, const double *v, double *out);
+    /* out[i] = (x[i] - offset[i]) factor[i], cut to the range of floats */
+    void (*scale)(const float *x, const double *offset, const double *factor, size_t n, float *out);
 } lm_simd_dense;
 
 extern const lm_simd_dense lm_simd_dense_baseline, lm_simd_dense_avx2, lm_simd_dense_avx512,
@@ -83,6 +99,7 @@ typedef struct lm_simd {
     const lm_simd_rows *rows;
     const lm_simd_double *in_double;
     const lm_simd_dense *dense;
+    const lm_simd_layers *layers;
 } lm_simd;
 
 extern const lm_simd lm_simd_baseline, lm_simd_avx2, lm_simd_avx512, lm_simd_neon;

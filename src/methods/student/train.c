@@ -1,0 +1,263 @@
+/* train.c: lessons, networks, and the model made of those that were chosen. */
+#include "methods/student/student.h"
+
+#include <math.h>
+#include <string.h>
+
+void st_destroy(const limn_allocator *mem, void *opaque) {
+    st_model *m = opaque;
+    if (!m)
+        return;
+    lm_machine_free(mem, &m->machine);
+    lm_svm_free(mem, &m->svm);
+    if (m->owned) {
+        for (size_t i = 0; i < ST_NETS; i++)
+            lm_free_aligned(mem, (void *)(uintptr_t)m->data[i]);
+        lm_free(mem, (void *)(uintptr_t)m->centre);
+        lm_free(mem, (void *)(uintptr_t)m->unit);
+    }
+    lm_free(mem, m);
+}
+
+/* ---- options ---- */
+
+static double real_or(const lm_params *params, const char *key, double otherwise) {
+    return lm_param_is_auto(params, key) ? otherwise : lm_param_real(params, key);
+}
+
+static size_t count_or_auto(const lm_params *params, const char *key) {
+    return lm_param_is_auto(params, key) ? 0 : (size_t)lm_param_int(params, key);
+}
+
+static limn_status options_of(limn_context *ctx, const lm_params *params, st_options *o) {
+    const char *size = lm_param_text(params, "size");
+    *o = (st_options){.last = lm_param_choice(params, "last") == 1,
+                      .sharpness = real_or(params, "sharpness", 0),
+                      .rate = real_or(params, "rate", 0),
+                      .pool = count_or_auto(params, "pool"),
+                      .visits = count_or_auto(params, "visits"),
+                      .work = (double)count_or_auto(params, "work"),
+                      .max_loss = real_or(params, "max_loss", -1),
+                      .stream = lm_stream_of(params->owner)};
+    o->seed = lm_hash(ctx->seed, o->stream, 100);
+    if (strcmp(size, "auto") == 0)
+        return LIMN_OK;
+    o->nets = st_size_parse(size, o->size);
+    if (!o->nets) {
+        char shown[48];
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "student: size=%s is not a size; give units such as 64 or 256x128 (at most "
+                       "%d layers of %d), or two of these such as 64+256, or auto",
+                       lm_quote(size, strlen(size), shown), ST_LAYERS, ST_UNITS);
+    }
+    return LIMN_OK;
+}
+
+static limn_status check(limn_context *ctx, const lm_train_set *set, const st_options *o) {
+    if (!set->teacher)
+        return lm_fail(ctx, LIMN_E_USAGE, "student: a teacher is needed (--teacher)");
+    if (set->n > UINT32_MAX / 2)
+        return lm_fail(ctx, LIMN_E_DATA, "%zu rows are more than student can handle", set->n);
+    if (o->last && (!set->teacher->machine || set->task != LIMN_CLASSIFY))
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "student: last=teacher needs a teacher that is an svm and classifies");
+    return LIMN_OK;
+}
+
+/* ---- the layers of the model ---- */
+
+/* Beyond these, scaling is not folded into the first layer: its numbers would not fit or cancel. */
+#define OFF_CENTRE 64.0
+#define UNIT_MOST 1e6
+
+static bool stands_off(const st_lessons *l, size_t j) {
+    return fabs(l->centre[j]) > OFF_CENTRE * l->divisor[j] || l->divisor[j] > UNIT_MOST ||
+           l->divisor[j] < 1 / UNIT_MOST;
+}
+
+static limn_status find_shift(limn_context *ctx, const st_lessons *l, st_model *m) {
+    float *centre = lm_alloc_zero(&ctx->mem, l->d, sizeof *centre);
+    float *unit = lm_alloc_zero(&ctx->mem, l->d, sizeof *unit);
+    m->centre = centre;
+    m->unit = unit;
+    if (!centre || !unit)
+        return lm_fail_memory(ctx);
+    for (size_t j = 0; j < l->d; j++) {
+        bool off = stands_off(l, j);
+        double divisor = fmin(fmax(l->divisor[j], 1e-36), 1e36);
+        centre[j] = off ? (float)l->centre[j] : 0;
+        unit[j] = off ? (float)(1 / divisor) : 1;
+        m->shifted |= off;
+    }
+    return LIMN_OK;
+}
+
+/* The first layer, for rows that are not standardised: w (x - centre) / divisor + b. */
+static void fold(const st_lessons *l, const st_model *m, lm_network *net) {
+    size_t units = net->size[1];
+    for (size_t o = 0; o < units; o++) {
+        double bias = (double)net->bias[0][o];
+        for (size_t j = 0; j < l->d; j++) {
+            double w = (double)net->weight[0][j * units + o] / l->divisor[j];
+            bias -= w * (l->centre[j] - (double)m->centre[j]);
+            net->weight[0][j * units + o] = (float)(w / (double)m->unit[j]);
+        }
+        net->bias[0][o] = (float)bias;
+    }
+}
+
+static limn_status take_net(limn_context *ctx, const st_lessons *l, st_fit *fit, size_t i,
+                            st_model *m) {
+    size_t floats;
+    m->size[i] = fit->size;
+    if (!lm_layers_floats(fit->net.size, fit->net.layers, &floats))
+        return lm_fail_memory(ctx);
+    float *data = lm_alloc_aligned(&ctx->mem, floats, sizeof *data);
+    if (!data)
+        return lm_fail_memory(ctx);
+    m->data[i] = data;
+    fold(l, m, &fit->net);
+    lm_layers_view(fit->net.size, fit->net.layers, data, &m->net[i]);
+    for (size_t k = 0; k < fit->net.layers; k++) {
+        const lm_layer *layer = &m->net[i].layer[k];
+        lm_layer_pack(layer, fit->net.weight[k], fit->net.bias[k], k + 1 == fit->net.layers,
+                      data + (layer->bias - data));
+    }
+    return LIMN_OK;
+}
+
+static limn_status take(limn_context *ctx, const st_lessons *l, st_fit *fits,
+                        const st_choice *choice, st_model *m) {
+    limn_status status = find_shift(ctx, l, m);
+    m->nets = choice->nets;
+    for (size_t i = 0; i < m->nets && status == LIMN_OK; i++) {
+        status = take_net(ctx, l, &fits[choice->fit[i]], i, m);
+        m->gap[i] = choice->gap[i];
+        m->tau[i] = l->classes ? choice->tau[i] : 1;
+    }
+    m->mean = l->mean;
+    m->spread = l->spread;
+    m->asked = l->asked;
+    m->sharpness = l->sharpness[fits[0].sharp];
+    m->rate = fits[choice->fit[m->nets - 1]].rate;
+    m->visits = (double)fits[choice->fit[m->nets - 1]].visits;
+    return status;
+}
+
+/* The teacher's machine, if it is asked at last. */
+static limn_status take_machine(limn_context *ctx, const lm_train_set *set, st_model *m) {
+    limn_status status = lm_svm_copy(ctx, set->teacher->machine->svm, &m->svm);
+    m->last = true;
+    return status == LIMN_OK ? lm_machine_build(ctx, &m->svm, &m->machine) : status;
+}
+
+/* ---- judging ---- */
+
+static void judge_classes(const st_lessons *l, void *scratch, st_model *m) {
+    const st_judges *held = &l->held;
+    size_t passed[ST_NETS] = {0}, agree = 0, wrong = 0;
+    double n = held->n ? (double)held->n : 1;
+    for (size_t i = 0; i < held->n; i += LM_BATCH) {
+        int32_t classes[LM_BATCH];
+        size_t some = held->n - i < LM_BATCH ? held->n - i : LM_BATCH;
+        st_passed(m, held->raw + i * l->d, some, passed, &m->work, classes, scratch);
+        for (size_t q = 0; q < some; q++) {
+            agree += classes[q] == held->teacher[i + q];
+            wrong += classes[q] != held->label[i + q];
+        }
+    }
+    for (size_t i = 0; i < ST_NETS; i++)
+        m->passed[i] = (double)passed[i] / n;
+    m->work /= n;
+    m->agreement = (double)agree / n;
+    m->error = (double)wrong / n;
+}
+
+static limn_status judge(limn_context *ctx, const st_lessons *l, const st_fit *fit, st_model *m) {
+    lm_cursor at = lm_cursor_at(NULL);
+    st_scratch(m, LM_BATCH, 0, &at);
+    void *scratch = lm_alloc_measured(&ctx->mem, &at);
+    if (!scratch)
+        return lm_fail_memory(ctx);
+    if (l->classes) {
+        judge_classes(l, scratch, m);
+    } else {
+        m->work = lm_layers_work(&m->net[0]);
+        m->agreement = 1 - fit->differs;
+        m->error = fit->error;
+    }
+    lm_free_aligned(&ctx->mem, scratch);
+    return LIMN_OK;
+}
+
+/* ---- training ---- */
+
+enum { SIZES = 6, MODERATE = 3 };
+
+/* Of size=auto. */
+static size_t list_sizes(const lm_train_set *set, st_size *sizes) {
+    static const size_t units[SIZES] = {16, 32, 64, 128, 256, 512};
+    (void)set;
+    for (size_t i = 0; i < SIZES; i++)
+        sizes[i] = (st_size){.layers = 1, .units = {units[i]}};
+    return SIZES;
+}
+
+static limn_status fit(limn_context *ctx, const lm_train_set *set, const st_lessons *l,
+                       const st_options *o, st_model *m) {
+    st_size sizes[SIZES];
+    st_fit fits[SIZES];
+    st_choice choice;
+    memcpy(sizes, o->size, sizeof o->size);
+    size_t count = o->nets ? o->nets : list_sizes(set, sizes), kind = 0, sharp = 0;
+    limn_status status = st_try(ctx, l, o, &sizes[o->nets ? count - 1 : MODERATE], &kind, &sharp);
+    for (size_t i = 0; i < count; i++)
+        fits[i] = (st_fit){.size = sizes[i],
+                           .rate = o->rate > 0 ? o->rate : st_rate(l, &sizes[i], kind),
+                           .sharp = sharp,
+                           .visits = st_visits(l, o, &sizes[i])};
+    if (status == LIMN_OK)
+        status = st_fit_all(ctx, l, o->seed, "fitting", fits, count);
+    if (status == LIMN_OK)
+        status = st_choose(ctx, l, o, fits, count, &choice);
+    if (status == LIMN_OK)
+        status = take(ctx, l, fits, &choice, m);
+    if (status == LIMN_OK && o->last)
+        status = take_machine(ctx, set, m);
+    if (status == LIMN_OK)
+        status = judge(ctx, l, &fits[choice.fit[0]], m);
+    st_fits_free(&ctx->mem, fits, count);
+    return status;
+}
+
+static limn_status learn(limn_context *ctx, const lm_train_set *set, const st_options *o,
+                         st_model *m) {
+    st_lessons lessons;
+    limn_status status = st_lessons_make(ctx, set, o, &lessons);
+    if (status == LIMN_OK)
+        status = fit(ctx, set, &lessons, o, m);
+    st_lessons_free(&ctx->mem, &lessons);
+    return status;
+}
+
+limn_status st_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
+                     void **out) {
+    st_options options;
+    limn_status status = options_of(ctx, params, &options);
+    if (status == LIMN_OK)
+        status = check(ctx, set, &options);
+    st_model *m = status == LIMN_OK ? lm_alloc_zero(&ctx->mem, 1, sizeof *m) : NULL;
+    if (status == LIMN_OK && !m)
+        status = lm_fail_memory(ctx);
+    if (status == LIMN_OK) {
+        *m = (st_model){
+            .task = set->task, .d = set->d, .classes = set->classes, .tau = {1, 1}, .owned = true};
+        if (set->task == LIMN_REGRESS || set->classes > 1)
+            status = learn(ctx, set, &options, m);
+    }
+    if (status != LIMN_OK)
+        st_destroy(&ctx->mem, m);
+    else
+        *out = m;
+    return status;
+}

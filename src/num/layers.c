@@ -1,0 +1,132 @@
+/* layers.c: see layers.h; the sums are those of the instruction set in use. */
+#include "num/layers.h"
+
+#include "num/simd/simd.h"
+
+#include <float.h>
+#include <string.h>
+
+enum { SLACK = 16 }; /* a list is written sixteen at a time */
+
+/* ---- how layers are stored ---- */
+
+static bool is_single(const lm_layer *l) {
+    return l->outputs == 1;
+}
+
+/* Floats of the weights of one layer. */
+static bool weight_floats(size_t inputs, size_t outputs, size_t *floats) {
+    if (outputs == 1) {
+        *floats = lm_layer_width(inputs);
+        return *floats >= inputs;
+    }
+    size_t width = lm_layer_width(outputs);
+    return width >= outputs && lm_mul(inputs, width, floats);
+}
+
+bool lm_layers_floats(const size_t *sizes, size_t count, size_t *floats) {
+    *floats = 0;
+    for (size_t l = 0; l < count; l++) {
+        size_t weights;
+        if (!weight_floats(sizes[l], sizes[l + 1], &weights) || !lm_add(*floats, weights, floats) ||
+            !lm_add(*floats, lm_layer_width(sizes[l + 1]), floats))
+            return false;
+    }
+    return true;
+}
+
+void lm_layers_view(const size_t *sizes, size_t count, const float *data, lm_layers *out) {
+    *out = (lm_layers){.count = count, .room = lm_layer_width(sizes[0])};
+    for (size_t l = 0; l < count; l++) {
+        size_t weights = 0, width = lm_layer_width(sizes[l + 1]);
+        (void)weight_floats(sizes[l], sizes[l + 1], &weights);
+        out->layer[l] = (lm_layer){.inputs = sizes[l],
+                                   .outputs = sizes[l + 1],
+                                   .width = width,
+                                   .bias = data,
+                                   .weight = data + width};
+        data += width + weights;
+        if (l + 1 < count && width > out->room)
+            out->room = width;
+    }
+    out->room += SLACK;
+}
+
+/* Where the weight of an input and an output (or padding) is. */
+static size_t place_of(const lm_layer *l, size_t input, size_t output) {
+    if (is_single(l))
+        return input;
+    size_t first = output / LM_LAYER_BLOCK * LM_LAYER_BLOCK;
+    size_t width = l->width - first < LM_LAYER_BLOCK ? l->width - first : LM_LAYER_BLOCK;
+    return first * l->inputs + input * width + output - first;
+}
+
+void lm_layer_pack(const lm_layer *l, const float *weight, const float *bias, bool last,
+                   float *data) {
+    float *to = data + l->width;
+    size_t floats = 0;
+    (void)weight_floats(l->inputs, l->outputs, &floats);
+    memset(to, 0, floats * sizeof *to);
+    for (size_t o = 0; o < l->width; o++)
+        data[o] = o < l->outputs ? bias[o] : last ? -FLT_MAX : 0;
+    for (size_t i = 0; i < l->inputs; i++)
+        for (size_t o = 0; o < l->outputs; o++)
+            to[place_of(l, i, o)] = weight[i * l->outputs + o];
+}
+
+bool lm_layer_padded(const lm_layer *l, bool last) {
+    for (size_t o = l->outputs; o < l->width; o++) {
+        if (l->bias[o] != (last ? -FLT_MAX : 0))
+            return false;
+        for (size_t i = 0; i < l->inputs && !is_single(l); i++)
+            if (l->weight[place_of(l, i, o)] != 0)
+                return false;
+    }
+    for (size_t i = l->inputs; i < lm_layer_width(l->inputs) && is_single(l); i++)
+        if (l->weight[i] != 0)
+            return false;
+    return true;
+}
+
+size_t lm_layers_inputs(const lm_layers *net) {
+    return net->layer[0].inputs;
+}
+
+size_t lm_layers_outputs(const lm_layers *net) {
+    return net->layer[net->count - 1].outputs;
+}
+
+size_t lm_layers_stride(const lm_layers *net) {
+    return net->layer[net->count - 1].width;
+}
+
+double lm_layers_work(const lm_layers *net) {
+    double work = 0;
+    for (size_t l = 0; l < net->count; l++)
+        work += (double)net->layer[l].inputs * (double)net->layer[l].outputs;
+    return work;
+}
+
+/* ---- running ---- */
+
+void lm_layers_scratch(const lm_layers *net, size_t m, lm_cursor *at) {
+    (void)lm_take_cells(at, 3 * m, net->room, sizeof(float));
+}
+
+void lm_layers_run(const lm_layers *net, const float *x, size_t x_stride, size_t m, float *out,
+                   double *work, void *scratch) {
+    lm_simd_get()->layers->run(net, x, x_stride, m, out, work, scratch);
+}
+
+/* Padding never wins, nor what is found among NaN. */
+lm_best lm_layers_best(const float *out, size_t n) {
+    lm_best best;
+    lm_simd_get()->layers->two_largest(out, lm_layer_width(n), &best.index, &best.gap);
+    if (best.index >= n || n < 2)
+        best = (lm_best){0, 0};
+    return best;
+}
+
+void lm_layers_shift(const float *x, const float *centre, const float *unit, size_t n, float *out) {
+    lm_simd_get()->layers->shift(x, centre, unit, n, out);
+}
