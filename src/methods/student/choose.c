@@ -162,6 +162,22 @@ static size_t pick(const candidate *list, size_t count, const st_options *o) {
     return found < count ? found : best;
 }
 
+/* What was chosen, and whether it is what was asked for. */
+static void tell(limn_context *ctx, const st_fit *fits, const candidate *c, const st_options *o) {
+    char text[ST_SIZE_TEXT];
+    st_size sizes[ST_NETS] = {fits[c->choice.fit[0]].size, fits[c->choice.fit[1]].size};
+    st_size_format(sizes, c->choice.nets, text);
+    lm_info(ctx, "student: chosen on rows held out: size=%s", text);
+    if (o->work > 0 && c->work > o->work)
+        lm_warn(ctx, "student: no size keeps to work=%.0f; size=%s needs %.0f multiply-adds",
+                o->work, text, c->work);
+    if (o->max_loss >= 0 && c->differs > o->max_loss)
+        lm_warn(ctx,
+                "student: no size keeps to max_loss=%g; size=%s differs from the teacher in %.2f "
+                "%% of the rows held out",
+                o->max_loss, text, 100 * c->differs);
+}
+
 static bool is_smaller(const st_lessons *l, const st_fit *a, const st_fit *b) {
     return st_size_work(&a->size, l->d, l->outputs) < st_size_work(&b->size, l->d, l->outputs);
 }
@@ -175,14 +191,11 @@ static limn_status choose_sizes(limn_context *ctx, const st_lessons *l, const st
         for (size_t b = 0; b < count && status == LIMN_OK; b++)
             if (a == b || (l->classes && is_smaller(l, &fits[a], &fits[b])))
                 status = make_candidate(ctx, l, fits, a, b, &list[made++]);
-    for (size_t i = 0; i < made; i++) {
-        char text[ST_SIZE_TEXT];
-        st_size s[2] = {fits[list[i].choice.fit[0]].size, fits[list[i].choice.fit[1]].size};
-        st_size_format(s, list[i].choice.nets, text);
-        lm_info(ctx, "cand %s work %.0f differs %.3f", text, list[i].work, 100 * list[i].differs);
+    if (status == LIMN_OK) {
+        const candidate *picked = &list[pick(list, made, o)];
+        *choice = picked->choice;
+        tell(ctx, fits, picked, o);
     }
-    if (status == LIMN_OK)
-        *choice = list[pick(list, made, o)].choice;
     lm_free(&ctx->mem, list);
     return status;
 }

@@ -43,22 +43,26 @@ static limn_status judge(limn_context *ctx, const st_lessons *l, const lm_networ
     return *out ? lm_network_answer(ctx, net, by->x, by->n, *out) : lm_fail_memory(ctx);
 }
 
-/* Points and rows count alike: there are more points, but rows are what will be asked. */
+/* On rows held out, from the network's last answers to them. */
+static double error_of(const st_lessons *l, const st_fit *fit) {
+    return l->classes ? share_that_differs(l, fit->held, l->held.label, l->held.n)
+                      : share_unexplained(fit->held, l->held.target, l->held.n);
+}
+
+static double differs_on(const st_lessons *l, const float *out, const st_judges *by) {
+    return l->classes ? share_that_differs(l, out, by->teacher, by->n)
+                      : share_unexplained(out, by->value, by->n);
+}
+
 static limn_status judge_fit(limn_context *ctx, const st_lessons *l, st_fit *fit) {
     limn_status status = judge(ctx, l, &fit->net, &l->held, &fit->held);
     if (status == LIMN_OK)
         status = judge(ctx, l, &fit->net, &l->fresh, &fit->fresh);
     if (status != LIMN_OK)
         return status;
-    bool classes = l->classes > 0;
-    double rows = classes ? share_that_differs(l, fit->held, l->held.teacher, l->held.n)
-                          : share_unexplained(fit->held, l->held.value, l->held.n);
-    double points = classes ? share_that_differs(l, fit->fresh, l->fresh.teacher, l->fresh.n)
-                            : share_unexplained(fit->fresh, l->fresh.value, l->fresh.n);
-    fit->differs = rows;
-    fit->points = points;
-    fit->error = classes ? share_that_differs(l, fit->held, l->held.label, l->held.n)
-                         : share_unexplained(fit->held, l->held.target, l->held.n);
+    fit->differs = differs_on(l, fit->held, &l->held);
+    fit->points = differs_on(l, fit->fresh, &l->fresh);
+    fit->error = error_of(l, fit);
     return LIMN_OK;
 }
 
@@ -67,19 +71,36 @@ static limn_status judge_fit(limn_context *ctx, const st_lessons *l, st_fit *fit
 typedef struct job {
     const st_lessons *lessons;
     uint64_t seed;
-    st_fit *fits;
-    size_t count;
     const char *stage;
-    bool alone;              /* fits follow each other, each on all threads */
-    size_t finished, visits; /* alone: visits of the fits before, and of all */
+    st_fit **fits;
+    size_t count;
+    bool alone;      /* the fits follow each other, each on all threads */
+    uint64_t visits; /* of all fits of the stage */
     atomic_uint_least64_t visited;
+    atomic_uint_least64_t least; /* error so far, in millionths; UINT64_MAX: none is known */
     char detail[64];
 } job;
 
-static void sizes_of(const st_lessons *l, const st_size *size, size_t *sizes) {
-    sizes[0] = l->d;
-    memcpy(sizes + 1, size->units, size->layers * sizeof *sizes);
-    sizes[size->layers + 1] = l->outputs;
+static const char *say_error(job *j) {
+    uint64_t least = atomic_load(&j->least);
+    double error = (double)least / 1e6;
+    if (least == UINT64_MAX)
+        return NULL;
+    if (j->lessons->classes)
+        snprintf(j->detail, sizeof j->detail, "%.2f %% errors on rows held out", 100 * error);
+    else
+        snprintf(j->detail, sizeof j->detail, "R2 %.4f on rows held out", 1 - error);
+    return j->detail;
+}
+
+static const char *detail_of(void *user) {
+    return say_error(user);
+}
+
+static void hear_error(job *j, double error) {
+    uint64_t own = (uint64_t)(fmin(error, 1e6) * 1e6 + 0.5), least = atomic_load(&j->least);
+    while (own < least && !atomic_compare_exchange_weak(&j->least, &least, own))
+        ;
 }
 
 typedef struct report {
@@ -88,39 +109,34 @@ typedef struct report {
     size_t seen;
 } report;
 
-/* Alone, with the error on rows held out; else only the visits are counted. */
 static limn_status tell(limn_context *ctx, void *user, const lm_network *net, size_t visited,
                         size_t visits) {
     report *r = user;
     job *j = r->job;
     const st_lessons *l = j->lessons;
-    atomic_fetch_add(&j->visited, visited - r->seen);
+    uint64_t done = atomic_fetch_add(&j->visited, visited - r->seen) + visited - r->seen;
     r->seen = visited;
-    if (!j->alone)
-        return lm_progress(ctx, j->stage, visited, visits, (double)visited / (double)visits);
+    (void)visits;
     limn_status status = judge(ctx, l, net, &l->held, &r->fit->held);
     if (status != LIMN_OK)
         return status;
-    if (l->classes)
-        snprintf(j->detail, sizeof j->detail, "%.2f %% errors on rows held out",
-                 100 * share_that_differs(l, r->fit->held, l->held.label, l->held.n));
-    else
-        snprintf(j->detail, sizeof j->detail, "R2 %.4f on rows held out",
-                 1 - share_unexplained(r->fit->held, l->held.target, l->held.n));
-    uint64_t done = atomic_load(&j->visited);
+    hear_error(j, error_of(l, r->fit));
+    if (!j->alone) /* the job reports */
+        return lm_progress(ctx, j->stage, 0, 0, -1);
     return lm_progress_tell(ctx, &(limn_progress){.stage = j->stage,
                                                   .rows = done,
                                                   .rows_total = j->visits,
                                                   .fraction = (double)done / (double)j->visits,
-                                                  .detail = j->detail});
+                                                  .detail = say_error(j)});
 }
 
 static limn_status fit_one(limn_context *ctx, void *user, size_t index) {
     job *j = user;
-    st_fit *fit = &j->fits[index];
+    st_fit *fit = j->fits[index];
     const st_lessons *l = j->lessons;
-    size_t sizes[LM_LAYERS_MAX + 1];
-    sizes_of(l, &fit->size, sizes);
+    size_t sizes[LM_LAYERS_MAX + 1] = {l->d}, layers = fit->size.layers;
+    memcpy(sizes + 1, fit->size.units, layers * sizeof *sizes);
+    sizes[layers + 1] = l->outputs;
     report r = {.job = j, .fit = fit};
     lm_examples examples = {.x = l->x,
                             .target = l->target[fit->sharp],
@@ -129,11 +145,10 @@ static limn_status fit_one(limn_context *ctx, void *user, size_t index) {
                             .count = l->count};
     lm_network_plan plan = {.visits = fit->visits,
                             .rate = fit->rate,
-                            .seed = lm_hash(j->seed, fit->size.units[0], fit->size.layers),
+                            .seed = lm_hash(j->seed, fit->size.units[0], layers),
                             .news = tell,
                             .user = &r};
-    limn_status status =
-        lm_network_begin(ctx, sizes, fit->size.layers + 1, &examples, plan.seed, &fit->net);
+    limn_status status = lm_network_begin(ctx, sizes, layers + 1, &examples, plan.seed, &fit->net);
     if (status == LIMN_OK)
         status = lm_network_fit(ctx, &examples, &plan, &fit->net);
     return status == LIMN_OK ? judge_fit(ctx, l, fit) : status;
@@ -147,24 +162,43 @@ static void count_visits(void *user, uint64_t *done, uint64_t *total) {
 
 #define ALONE 4e4 /* multiply-adds: a batch of such a network is worth several threads */
 
+static bool is_large(const st_lessons *l, const st_fit *fit) {
+    return st_size_work(&fit->size, l->d, l->outputs) > ALONE;
+}
+
+/* The fits that are large, or those that are not; the last one is the largest of its kind, as a
+ * rule, and begins. */
+static void list_fits(job *j, st_fit *fits, size_t count, bool large) {
+    j->count = 0;
+    for (size_t i = count; i-- > 0;)
+        if (is_large(j->lessons, &fits[i]) == large)
+            j->fits[j->count++] = &fits[i];
+}
+
+static limn_status fit_small(limn_context *ctx, job *j) {
+    lm_job work = {.stage = j->stage,
+                   .count = j->count,
+                   .task = fit_one,
+                   .user = j,
+                   .done = count_visits,
+                   .detail = detail_of};
+    j->alone = j->count == 1;
+    return j->alone ? fit_one(ctx, j, 0) : lm_work(ctx, &work);
+}
+
+/* A large network keeps all threads busy; small ones are fitted beside each other. */
 limn_status st_fit_all(limn_context *ctx, const st_lessons *lessons, uint64_t seed,
                        const char *stage, st_fit *fits, size_t count) {
-    job j = {.lessons = lessons,
-             .seed = seed,
-             .fits = fits,
-             .count = count,
-             .stage = stage,
-             .alone = count == 1};
-    for (size_t i = 0; i < count; i++) {
+    st_fit *list[ST_FITS_MAX];
+    job j = {.lessons = lessons, .seed = seed, .stage = stage, .fits = list};
+    atomic_store(&j.least, UINT64_MAX);
+    for (size_t i = 0; i < count; i++)
         j.visits += fits[i].visits;
-        j.alone |= st_size_work(&fits[i].size, lessons->d, lessons->outputs) > ALONE;
-    }
-    lm_job work = {
-        .stage = stage, .count = count, .task = fit_one, .user = &j, .done = count_visits};
-    if (!j.alone)
-        return lm_work(ctx, &work);
-    limn_status status = LIMN_OK;
-    for (size_t i = 0; i < count && status == LIMN_OK; i++)
+    list_fits(&j, fits, count, false);
+    limn_status status = j.count ? fit_small(ctx, &j) : LIMN_OK;
+    list_fits(&j, fits, count, true);
+    j.alone = true;
+    for (size_t i = 0; i < j.count && status == LIMN_OK; i++)
         status = fit_one(ctx, &j, i);
     return status;
 }
@@ -216,23 +250,28 @@ static size_t list_tries(const st_lessons *l, const st_options *o, const st_size
     return count;
 }
 
+/* Points and rows count alike: there are more points, but rows are what will be asked. */
+static size_t best_of(const st_fit *tries, size_t count) {
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++)
+        if (tries[i].differs + tries[i].points < tries[best].differs + tries[best].points)
+            best = i;
+    return best;
+}
+
 limn_status st_try(limn_context *ctx, const st_lessons *lessons, const st_options *options,
                    const st_size *size, size_t *kind, size_t *sharp) {
     st_fit tries[TRIED];
-    size_t count = list_tries(lessons, options, size, tries), best = 0;
+    size_t count = list_tries(lessons, options, size, tries);
     limn_status status = LIMN_OK;
+    *kind = *sharp = 0;
     if (count > 1)
         status = st_fit_all(ctx, lessons, options->seed, "trying rates", tries, count);
-    for (size_t i = 0; i < count && status == LIMN_OK; i++) {
-        lm_info(ctx, "student: rate %.4g sharpness %g: differs %.3f points %.3f error %.3f",
-                tries[i].rate, lessons->sharpness[tries[i].sharp], 100 * tries[i].differs,
-                100 * tries[i].points, 100 * tries[i].error);
-        if (count > 1 &&
-            tries[i].differs + tries[i].points < tries[best].differs + tries[best].points)
-            best = i;
+    if (count > 1 && status == LIMN_OK) {
+        size_t best = best_of(tries, count);
+        *kind = tries[best].kind;
+        *sharp = tries[best].sharp;
     }
-    *kind = tries[best].kind;
-    *sharp = tries[best].sharp;
     st_fits_free(&ctx->mem, tries, count);
     return status;
 }

@@ -136,13 +136,15 @@ typedef struct st_fit {
     size_t sharp; /* which of the lessons' */
     size_t visits;
     lm_network net;
-    /* On what is held out: outputs, and how often the class is not the teacher's, or not the
-     * label. Regress: shares of the variance that are not explained. */
-    float *held, *fresh;
+    float *held, *fresh; /* outputs for what is held out */
+    /* How often the class is not the teacher's, of rows and of points, or not the label. Regress:
+     * shares of the variance that are not explained. */
     double differs, points, error;
 } st_fit;
 
-/* Fits all of them, on several threads. */
+enum { ST_FITS_MAX = 8 };
+
+/* Fits count <= ST_FITS_MAX of them, on several threads. */
 limn_status st_fit_all(limn_context *ctx, const st_lessons *lessons, uint64_t seed,
                        const char *stage, st_fit *fits, size_t count);
 void st_fits_free(const limn_allocator *mem, st_fit *fits, size_t count);

@@ -58,6 +58,14 @@ static limn_status check(limn_context *ctx, const lm_train_set *set, const st_op
         return lm_fail(ctx, LIMN_E_USAGE, "student: a teacher is needed (--teacher)");
     if (set->n > UINT32_MAX / 2)
         return lm_fail(ctx, LIMN_E_DATA, "%zu rows are more than student can handle", set->n);
+    if (o->nets && (o->work > 0 || o->max_loss >= 0))
+        return lm_fail(
+            ctx, LIMN_E_USAGE,
+            "student: work and max_loss are what a size is chosen by; leave them out, or "
+            "give size=auto");
+    if (o->nets > 1 && set->task == LIMN_REGRESS)
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "student: two networks are for classes; to regress, give one size");
     if (o->last && (!set->teacher->machine || set->task != LIMN_CLASSIFY))
         return lm_fail(ctx, LIMN_E_USAGE,
                        "student: last=teacher needs a teacher that is an svm and classifies");
@@ -192,14 +200,15 @@ static limn_status judge(limn_context *ctx, const st_lessons *l, const st_fit *f
 
 /* ---- training ---- */
 
-enum { SIZES = 6, MODERATE = 3 };
+enum { SIZES = 6, MODERATE = 3, MANY_FEATURES = 300 };
 
-/* Of size=auto. */
+/* Of size=auto, in ascending order; many features are better taken in by two layers. */
 static size_t list_sizes(const lm_train_set *set, st_size *sizes) {
-    static const size_t units[SIZES] = {16, 32, 64, 128, 256, 512};
-    (void)set;
-    for (size_t i = 0; i < SIZES; i++)
-        sizes[i] = (st_size){.layers = 1, .units = {units[i]}};
+    static const st_size small[SIZES] = {{1, {16}},  {1, {32}},  {1, {64}},
+                                         {1, {128}}, {1, {256}}, {1, {512}}};
+    memcpy(sizes, small, sizeof small);
+    if (set->d > MANY_FEATURES)
+        sizes[SIZES - 1] = (st_size){2, {256, 128}};
     return SIZES;
 }
 
@@ -230,12 +239,27 @@ static limn_status fit(limn_context *ctx, const lm_train_set *set, const st_less
     return status;
 }
 
+#define POOR 0.95
+
+static void tell(limn_context *ctx, const st_model *m) {
+    if (m->agreement < POOR)
+        lm_warn(ctx,
+                m->task == LIMN_REGRESS
+                    ? "student: on rows held out it explains only %.1f %% of the teacher's "
+                      "variance; a larger size or pool may help"
+                    : "student: on rows held out it agrees with the teacher in only %.1f %%; "
+                      "a larger size or pool may help",
+                100 * fmax(m->agreement, 0));
+}
+
 static limn_status learn(limn_context *ctx, const lm_train_set *set, const st_options *o,
                          st_model *m) {
     st_lessons lessons;
     limn_status status = st_lessons_make(ctx, set, o, &lessons);
     if (status == LIMN_OK)
         status = fit(ctx, set, &lessons, o, m);
+    if (status == LIMN_OK)
+        tell(ctx, m);
     st_lessons_free(&ctx->mem, &lessons);
     return status;
 }
