@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SHARD = LM_NETWORK_BATCH / LM_NETWORK_SHARDS, REPORTS = 20 };
+enum { SHARD = LM_NETWORK_BATCH / LM_NETWORK_SHARDS, REPORTS = 100 };
 #define WORTH_THREADS 1e7 /* multiply-adds of a batch; with fewer, starting threads takes longer \
                            */
 

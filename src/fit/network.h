@@ -43,7 +43,7 @@ typedef struct lm_network_plan {
     uint64_t seed;
     lm_network_news *news;
     void *user;
-    size_t reports; /* how often there is news; 0: 20 times */
+    size_t reports; /* how often there is news; 0: 100 times */
 } lm_network_plan;
 
 /* Random weights. sizes: inputs, then the outputs of each layer. The planes of the first layer pass

@@ -195,24 +195,10 @@ static void chain(const bd_model *m, const defeat *defeats, size_t answer, doubl
     }
 }
 
-/* The COUPLED most probable classes, or all: the most probable first. */
-static size_t find_first(const double *p, size_t classes, size_t *class) {
-    size_t count = 0;
-    for (size_t c = 0; c < classes; c++) {
-        size_t at = count < COUPLED ? count++ : COUPLED;
-        for (; at > 0 && p[c] > p[class[at - 1]]; at--)
-            if (at < COUPLED)
-                class[at] = class[at - 1];
-        if (at < COUPLED)
-            class[at] = c;
-    }
-    return count;
-}
-
 /* The classes that may be right are coupled by all their pairs, and share anew what the chain gave
  * them. The answer, class[0], keeps the largest share. */
 static void refine(const bd_model *m, layout *l, double *p) {
-    size_t class[COUPLED], k = find_first(p, m->classes, class);
+    size_t class[COUPLED], k = lm_largest(p, m->classes, COUPLED, class);
     double r[COUPLED * COUPLED], share[COUPLED], scratch[COUPLED * COUPLED + COUPLED], mass = 0;
     for (size_t i = 0; i < k; i++)
         for (size_t j = 0; j < k; j++) {

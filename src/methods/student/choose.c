@@ -18,23 +18,6 @@ static int by_gap(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-static lm_best best_of(const st_lessons *l, const float *out) {
-    if (l->outputs == 1)
-        return (lm_best){out[0] <= 0, fabsf(out[0])};
-    lm_best best = {0, 0};
-    float first = -INFINITY, second = -INFINITY;
-    for (size_t c = 0; c < l->outputs; c++)
-        if (out[c] > first) {
-            second = first;
-            first = out[c];
-            best.index = c;
-        } else if (out[c] > second) {
-            second = out[c];
-        }
-    best.gap = first - second;
-    return best;
-}
-
 /* The smallest gap such that few rows above it differ from the next stage. */
 static double find_gap(exit_row *rows, size_t n) {
     qsort(rows, n, sizeof *rows, by_gap);
@@ -55,8 +38,8 @@ static limn_status gap_between(limn_context *ctx, const st_lessons *l, const flo
     if (!rows)
         return lm_fail_memory(ctx);
     for (size_t i = 0; i < n; i++) {
-        lm_best best = best_of(l, own + i * l->outputs);
-        size_t other = next ? best_of(l, next + i * l->outputs).index : (size_t)l->fresh.teacher[i];
+        lm_best best = st_best(l, own + i * l->outputs);
+        size_t other = next ? st_best(l, next + i * l->outputs).index : (size_t)l->fresh.teacher[i];
         rows[i] = (exit_row){best.gap, best.index != other};
     }
     *gap = find_gap(rows, n);
@@ -110,10 +93,10 @@ static void judge(const st_lessons *l, const st_fit *fits, candidate *c) {
     const st_fit *own = &fits[c->choice.fit[0]], *next = &fits[c->choice.fit[c->choice.nets - 1]];
     size_t passed = 0, differ = 0;
     for (size_t i = 0; i < l->held.n; i++) {
-        lm_best best = best_of(l, own->held + i * l->outputs);
+        lm_best best = st_best(l, own->held + i * l->outputs);
         bool passes = c->choice.nets > 1 && (double)best.gap < c->choice.gap[0];
         if (passes)
-            best = best_of(l, next->held + i * l->outputs);
+            best = st_best(l, next->held + i * l->outputs);
         passed += passes;
         differ += best.index != (size_t)l->held.teacher[i];
     }
@@ -140,7 +123,7 @@ static limn_status make_candidate(limn_context *ctx, const st_lessons *l, const 
     return status;
 }
 
-#define HARDLY_MORE 0.002
+#define HARDLY_MORE 0.001
 
 /* The cheapest of those that differ from the teacher little enough; if there are none within the
  * limits, the one that differs least among the cheap ones, or the cheapest. */

@@ -10,16 +10,19 @@
 
 /* ---- judging ---- */
 
-/* The class that the outputs of a row say. */
-static int32_t class_of(const st_lessons *l, const float *out) {
-    return l->outputs == 1 ? out[0] <= 0 : (int32_t)lm_argmax_float(out, l->outputs);
+lm_best st_best(const st_lessons *l, const float *out) {
+    size_t first[2];
+    if (l->outputs == 1)
+        return (lm_best){out[0] <= 0, fabsf(out[0])};
+    (void)lm_largest_float(out, l->outputs, 2, first);
+    return (lm_best){first[0], out[first[0]] - out[first[1]]};
 }
 
 static double share_that_differs(const st_lessons *l, const float *out, const int32_t *class,
                                  size_t n) {
     size_t differ = 0;
     for (size_t i = 0; i < n; i++)
-        differ += class_of(l, out + i * l->outputs) != class[i];
+        differ += (int32_t)st_best(l, out + i * l->outputs).index != class[i];
     return n ? (double)differ / (double)n : 0;
 }
 

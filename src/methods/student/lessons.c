@@ -22,7 +22,7 @@ enum {
 #define STRAY 0.4        /* noise of points that stray, as a share of each feature's spread */
 #define RARE 0.9         /* a feature that has one value in more rows than this */
 
-enum { HOLD, POOL, JUDGE }; /* streams of random numbers */
+enum { HOLD, POOL, JUDGE, STRAYED }; /* streams of random numbers */
 
 /* ---- rows held out ---- */
 
@@ -255,12 +255,28 @@ static float stray(const st_lessons *l, size_t j, double by, float value) {
 
 /* Some points stray: rows to come may lie outside the range of those that are known, and a network
  * that has seen nothing there answers anything. */
-static void let_stray(uint64_t seed, const st_lessons *l, float *x, size_t n) {
-    for (size_t i = 0; i < n; i += STRAYING) {
-        lm_rng rng = lm_rng_at(seed, 2, i);
+static void let_stray(uint64_t seed, const st_lessons *l, size_t first, size_t n, float *x) {
+    for (size_t i = 0; i < n; i++) {
+        if ((first + i) % STRAYING)
+            continue;
+        lm_rng rng = lm_rng_at(seed, lm_hash(STRAYED, 0, 0), first + i);
         for (size_t j = 0; j < l->d; j++)
             x[i * l->d + j] = stray(l, j, STRAY * lm_rng_normal(&rng), x[i * l->d + j]);
     }
+}
+
+enum { SAMPLED = 4096 }; /* points between two reports of progress */
+
+static limn_status sample(limn_context *ctx, const st_lessons *l, const lm_pool_rows *rows,
+                          const lm_pool_way *way, size_t n, float *x) {
+    limn_status status = LIMN_OK;
+    for (size_t i = 0; i < n && status == LIMN_OK; i += SAMPLED) {
+        size_t some = n - i < SAMPLED ? n - i : SAMPLED;
+        lm_pool_sample(ctx, rows, way, i, some, x + i * l->d, l->d, NULL);
+        let_stray(way->seed, l, i, some, x + i * l->d);
+        status = lm_progress(ctx, "sampling points", i + some, n, (double)(i + some) / (double)n);
+    }
+    return status;
 }
 
 /* ---- judges ---- */
@@ -309,11 +325,10 @@ static limn_status judge_by_points(limn_context *ctx, const lm_train_set *set,
     limn_status status = judges_allot(ctx, l, l->fresh_count, &l->fresh);
     if (status != LIMN_OK)
         return status;
-    lm_pool_sample(ctx, rows, &way, 0, l->fresh_count, l->fresh.x, l->d, NULL);
-    let_stray(seed, l, l->fresh.x, l->fresh_count);
+    status = sample(ctx, l, rows, &way, l->fresh_count, l->fresh.x);
     answers to = {.class = set->label ? l->fresh.teacher : NULL,
                   .value = set->label ? NULL : l->fresh.value};
-    return ask(ctx, set->teacher, l, l->fresh.x, l->fresh_count, &to);
+    return status == LIMN_OK ? ask(ctx, set->teacher, l, l->fresh.x, l->fresh_count, &to) : status;
 }
 
 /* ---- the pool ---- */
@@ -423,9 +438,9 @@ static limn_status learn_pool(limn_context *ctx, const lm_train_set *set, const 
     size_t n = l->points + l->rows;
     double *value = set->label ? NULL : lm_alloc(&ctx->mem, n, sizeof *value);
     limn_status status = set->label || value ? pool_allot(ctx, l, l) : lm_fail_memory(ctx);
+    if (status == LIMN_OK)
+        status = sample(ctx, l, rows, &way, l->points, l->x);
     if (status == LIMN_OK) {
-        lm_pool_sample(ctx, rows, &way, 0, l->points, l->x, l->d, NULL);
-        let_stray(seed, l, l->x, l->points);
         for (size_t i = 0; i < l->rows; i++)
             copy_row(set, p->row[i], l->x + (l->points + i) * l->d);
         answers to = {.value = value};

@@ -2,6 +2,7 @@
  * network, and from there to the teacher's machine, if the model has it. */
 #include "base/argmax.h"
 #include "methods/student/student.h"
+#include "num/platt.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,15 +10,18 @@
 enum { TILE = LM_LAYERS_TILE };
 
 typedef struct layout {
-    float *x;     /* TILE x d: shifted, or gathered for the next network */
-    float *z;     /* TILE x stride */
-    void *layers; /* of the larger network */
+    float *z;       /* tile x stride: outputs */
+    float *x;       /* tile x d: shifted, or gathered for the next stage */
+    void *layers;   /* of the network that needs more */
+    double *f;      /* tile x pairs: decision values of the teacher's machine */
+    int32_t *votes; /* classes */
+    void *machine;
 } layout;
 
 /* ---- scratch ---- */
 
 static inline layout lay_out(const st_model *m, size_t rows, lm_cursor *at) {
-    size_t tile = rows < TILE ? rows : TILE;
+    size_t tile = rows < TILE ? rows : TILE, bytes = 0;
     layout l = {.x = NULL};
     if (m->nets == 0)
         return l;
@@ -26,6 +30,11 @@ static inline layout lay_out(const st_model *m, size_t rows, lm_cursor *at) {
     l.layers = lm_here(at);
     /* The networks take turns. */
     lm_layers_scratch(&m->net[m->nets > 1 && m->net[1].room > m->net[0].room], tile, at);
+    if (!m->last)
+        return l;
+    l.f = lm_take_cells(at, tile, lm_svm_functions(&m->svm), sizeof *l.f);
+    l.votes = lm_take(at, m->classes, sizeof *l.votes);
+    l.machine = lm_take(at, lm_machine_scratch(&m->machine, tile, &bytes) ? bytes : SIZE_MAX, 1);
     return l;
 }
 
@@ -57,40 +66,6 @@ static void soften(const st_model *m, size_t net, const float *z, double *p) {
         p[c] /= sum;
 }
 
-enum { ASKED = 3 };
-
-/* The classes with the largest outputs, the largest first. */
-static size_t find_first(const float *z, size_t classes, size_t *class) {
-    size_t count = 0;
-    for (size_t c = 0; c < classes; c++) {
-        size_t at = count < ASKED ? count++ : ASKED;
-        for (; at > 0 && z[c] > z[class[at - 1]]; at--)
-            if (at < ASKED)
-                class[at] = class[at - 1];
-        if (at < ASKED)
-            class[at] = c;
-    }
-    return count;
-}
-
-/* Of the classes that the network thinks likely, the one that wins most of their pairs in the
- * teacher's machine; ties go to the likelier one. */
-static size_t ask_teacher(const st_model *m, const float *x, const float *z) {
-    size_t class[ASKED] = {0, 1}, wins[ASKED] = {0}, best = 0;
-    size_t count = m->classes == 2 ? 2 : find_first(z, m->classes, class);
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = i + 1; j < count; j++) {
-            bool turned = class[i] > class[j];
-            size_t pair = turned ? lm_pair_index(m->classes, class[j], class[i])
-                                 : lm_pair_index(m->classes, class[i], class[j]);
-            bool first = lm_machine_value(&m->machine, pair, x, 0) > 0;
-            wins[first != turned ? i : j]++;
-        }
-    for (size_t i = 1; i < count; i++)
-        best = wins[i] > wins[best] ? i : best;
-    return class[best];
-}
-
 /* The teacher's class is the most probable one. */
 static void prefer(size_t class, size_t classes, double *p) {
     size_t most = lm_argmax(p, classes);
@@ -109,36 +84,53 @@ typedef struct answers {
     double *work; /* or NULL: multiply-adds are not counted */
 } answers;
 
-static void answer_row(const st_model *m, size_t net, const float *x, const float *z, size_t row,
+static void answer_row(const st_model *m, size_t net, size_t class, const float *z, size_t row,
                        answers *to) {
-    lm_best best = best_of(m, z);
-    bool asks = m->last && net + 1 == m->nets && (double)best.gap < m->gap[net];
-    size_t class = asks ? ask_teacher(m, x, z) : best.index;
-    to->passed[net] += asks;
     if (to->classes)
         to->classes[row] = (int32_t) class;
-    if (!to->proba)
-        return;
-    soften(m, net, z, to->proba + row * m->classes);
-    if (asks)
-        prefer(class, m->classes, to->proba + row * m->classes);
+    if (to->proba)
+        soften(m, net, z, to->proba + row * m->classes);
 }
 
-/* Runs a network over n <= TILE rows, as it takes them (in) and as they are (x + row * d). Those
- * that it hands over to the next network are listed in `again`; returns their number. */
-static size_t run(const st_model *m, size_t net, const float *in, const float *x,
-                  const uint32_t *row, size_t n, layout *l, answers *to, uint32_t *again) {
+/* Runs a network over n <= TILE rows. Those that it hands over are listed in `again`; returns their
+ * number. */
+static size_t run(const st_model *m, size_t net, const float *x, const uint32_t *row, size_t n,
+                  layout *l, answers *to, uint32_t *again) {
     size_t width = lm_layers_stride(&m->net[net]), left = 0;
-    lm_layers_run(&m->net[net], in, m->d, n, l->z, to->work, l->layers);
+    bool last = net + 1 == m->nets;
+    lm_layers_run(&m->net[net], x, m->d, n, l->z, to->work, l->layers);
     for (size_t i = 0; i < n; i++) {
         const float *z = l->z + i * width;
-        if (net + 1 < m->nets && (double)best_of(m, z).gap < m->gap[net])
+        lm_best best = best_of(m, z);
+        bool passes = (double)best.gap < m->gap[net];
+        if (passes)
             again[left++] = row[i];
-        else
-            answer_row(m, net, x + row[i] * m->d, z, row[i], to);
+        if (!passes || last) /* the teacher gives no probabilities */
+            answer_row(m, net, best.index, z, row[i], to);
     }
     to->passed[net] += left;
     return left;
+}
+
+/* The rows listed, one after the other. In place if they are there already: a row moves to an
+ * earlier place, or stays. */
+static void gather(const st_model *m, const float *x, const uint32_t *row, size_t n, float *to) {
+    for (size_t i = 0; i < n; i++)
+        memmove(to + i * m->d, x + row[i] * m->d, m->d * sizeof *x);
+}
+
+static void ask_teacher(const st_model *m, const float *x, const uint32_t *row, size_t n, layout *l,
+                        answers *to) {
+    size_t pairs = lm_svm_functions(&m->svm);
+    gather(m, x, row, n, l->x);
+    lm_machine_values(&m->machine, l->x, m->d, n, l->f, l->machine);
+    for (size_t i = 0; i < n; i++) {
+        int32_t class = lm_vote_pairs(m->classes, l->f + i * pairs, l->votes);
+        if (to->classes)
+            to->classes[row[i]] = class;
+        if (to->proba)
+            prefer((size_t) class, m->classes, to->proba + row[i] * m->classes);
+    }
 }
 
 static const float *shift_tile(const st_model *m, const float *x, size_t n, layout *l) {
@@ -154,13 +146,15 @@ static void answer_tile(const st_model *m, const float *x, size_t n, layout *l, 
     const float *in = shift_tile(m, x, n, l);
     for (size_t i = 0; i < n; i++)
         row[i] = (uint32_t)i;
-    size_t left = run(m, 0, in, x, row, n, l, to, again);
-    if (!left)
-        return;
-    /* Gathered in place, if they were shifted: a row moves to an earlier place, or stays. */
-    for (size_t i = 0; i < left && n > 1; i++)
-        memmove(l->x + i * m->d, in + again[i] * m->d, m->d * sizeof *x);
-    (void)run(m, 1, n > 1 ? l->x : in, x, again, left, l, to, row);
+    size_t left = run(m, 0, in, row, n, l, to, again);
+    if (left && m->nets > 1) {
+        if (n > 1)
+            gather(m, in, again, left, l->x);
+        memcpy(row, again, left * sizeof *row);
+        left = run(m, 1, n > 1 ? l->x : in, row, left, l, to, again);
+    }
+    if (left && m->last)
+        ask_teacher(m, x, again, left, l, to);
 }
 
 static void answer_all(const st_model *m, const float *x, size_t n, answers *to, void *scratch) {
@@ -228,7 +222,7 @@ static lm_touched touched_by(const st_model *m, double rows, const size_t *passe
         reached = (double)passed[i];
     }
     if (m->last) {
-        double vectors = reached * (double)m->svm.n * ASKED / (double)m->classes;
+        double vectors = reached * (double)m->svm.n;
         t.vectors += vectors;
         t.bytes += vectors * (double)m->d * (double)sizeof(float);
     }
@@ -266,10 +260,10 @@ void st_stats(const void *opaque, lm_stats *stats) {
     } list[] = {
         {"hidden units", m->nets ? units_of(m, 0) - (double)lm_layers_outputs(&m->net[0]) : 0,
          true},
-        {"hidden units of the second network",
+        {"units of the second network",
          m->nets > 1 ? units_of(m, 1) - (double)lm_layers_outputs(&m->net[1]) : 0, m->nets > 1},
-        {"% of queries handed over to it", 100 * m->passed[0], m->nets > 1},
-        {"% of queries that ask the teacher", m->nets ? 100 * m->passed[m->nets - 1] : 0, m->last},
+        {"% of queries handed over", 100 * m->passed[0], m->nets > 1},
+        {"% that ask the teacher", m->nets ? 100 * m->passed[m->nets - 1] : 0, m->last},
         {"multiply-adds per query", m->work, true},
         {m->task == LIMN_REGRESS ? "R2 against the teacher" : "% agreement with the teacher",
          m->task == LIMN_REGRESS ? m->agreement : 100 * m->agreement, true},

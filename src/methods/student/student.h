@@ -13,7 +13,7 @@
  *   2. Networks are fitted to p (fit/network.h), at the rate and the sharpness that rows held out
  *      like best: fits.c.
  *   3. A small network may hand over to a large one where its two best scores are near: choose.c.
- *      Below another gap, the teacher's own machine may be asked for the three best classes.
+ *      Below another gap, the teacher's own machine may be asked.
  *   4. Probabilities are softmax(z / tau), tau fitted to the labels of rows held out.
  *
  * Features are standardised inside, and that is folded into the first layer: train.c. So the query
@@ -141,6 +141,9 @@ typedef struct st_fit {
      * shares of the variance that are not explained. */
     double differs, points, error;
 } st_fit;
+
+/* The class that the outputs of a row say. */
+lm_best st_best(const st_lessons *lessons, const float *out);
 
 enum { ST_FITS_MAX = 8 };
 
