@@ -1,5 +1,5 @@
-/* teach.c: a classifier of your own, too slow for its job, is made fast: borders draws its class
- * border once, and answers from then on.
+/* teach.c: a classifier of your own, too slow for its job, is made fast: a student, a small
+ * network, learns what it would answer, and answers from then on.
  *
  * cc teach.c $(pkg-config --cflags --libs limn) -o teach && ./teach */
 #include <limn/limn.h>
@@ -51,10 +51,13 @@ static limn_status vote(void *user, const float *x, size_t n, double *answers) {
 }
 
 static limn_status train(limn_context *context, points *stored, limn_model **model) {
+    static const char *const size[] = {"size=64"}; /* without it, several sizes are compared */
     limn_data *data = NULL;
     limn_train_options options;
     limn_train_options_init(&options);
-    options.method = "borders";
+    options.method = "student";
+    options.params = size;
+    options.param_count = 1;
     options.teach = vote;
     options.teach_user = stored;
     limn_status status = limn_data_from_values(context, LIMN_CLASSIFY, &stored->x[0][0], STORED,
