@@ -13,23 +13,16 @@ static int count_teachers(const limn_train_options *o) {
     return (o->teacher != NULL) + (o->teacher_method != NULL) + (o->teach != NULL);
 }
 
-limn_train_options lm_teaching_resolve(const lm_method *method, const limn_train_options *options) {
-    limn_train_options own = *options;
-    if (count_teachers(options) == 0)
-        own.teacher_method = method->info.default_teacher;
-    return own;
+lm_teaching_plan lm_teaching_resolve(const lm_method *method, const limn_train_options *options) {
+    lm_teaching_plan plan = {.options = *options};
+    plan.by_default = count_teachers(options) == 0 && method->info.default_teacher;
+    if (plan.by_default)
+        plan.options.teacher_method = method->info.default_teacher;
+    plan.wanted = count_teachers(&plan.options) > 0;
+    return plan;
 }
 
-/* lm_teaching_resolve was what named the teacher. */
-static bool is_default(const lm_method *method, const limn_train_options *options) {
-    return options->teacher_method && options->teacher_method == method->info.default_teacher;
-}
-
-bool lm_teaching_wanted(const limn_train_options *options) {
-    return count_teachers(options) > 0;
-}
-
-enum { PARAMS_TEXT = 128 };
+enum { PARAMS_TEXT = 128, FEW_ROWS = 10 /* nothing can be chosen by fewer */ };
 
 /* How the teaching method is trained: with the parameters that the new method wishes for, and then
  * with those that were given. */
@@ -53,15 +46,15 @@ static size_t cut(const char *wishes, first_plan *first) {
     return count;
 }
 
-static limn_status plan_first(limn_context *ctx, const lm_method *method,
-                              const limn_train_options *options, first_plan *first) {
+static limn_status plan_first(limn_context *ctx, const lm_method *method, size_t rows,
+                              const lm_teaching_plan *plan, first_plan *first) {
+    const limn_train_options *options = &plan->options;
     limn_train_options_init(&first->options);
     first->options.method = options->teacher_method;
     first->options.scale = options->scale;
     first->options.params = first->params;
-    size_t count = is_default(method, options) && method->teacher_params
-                       ? cut(method->teacher_params, first)
-                       : 0;
+    bool wishes = plan->by_default && method->teacher_params && rows >= FEW_ROWS;
+    size_t count = wishes ? cut(method->teacher_params, first) : 0;
     if (options->teacher_param_count > LM_PARAMS_MAX)
         return lm_fail(ctx, LIMN_E_USAGE, "%zu parameters for the teacher are too many",
                        options->teacher_param_count);
@@ -72,14 +65,15 @@ static limn_status plan_first(limn_context *ctx, const lm_method *method,
 }
 
 limn_status lm_teaching_check(limn_context *ctx, const lm_method *method, limn_task task,
-                              const limn_train_options *options) {
+                              const lm_teaching_plan *plan) {
+    const limn_train_options *options = &plan->options;
     if (count_teachers(options) > 1)
         return lm_fail(ctx, LIMN_E_USAGE,
                        "a model can have only one teacher: give a model, a method or a function");
     if (!options->teacher_method && options->teacher_param_count)
         return lm_fail(ctx, LIMN_E_USAGE,
                        "parameters were given for the teacher but no method; name one (--teacher)");
-    if (!lm_teaching_wanted(options))
+    if (!plan->wanted)
         return LIMN_OK;
     if (!(lm_method_capabilities(method) & LIMN_CAN_BE_TAUGHT))
         return lm_fail(ctx, LIMN_E_USAGE,
@@ -95,7 +89,7 @@ limn_status lm_teaching_check(limn_context *ctx, const lm_method *method, limn_t
     lm_params params;
     const lm_method *teacher;
     first_plan first;
-    limn_status status = plan_first(ctx, method, options, &first);
+    limn_status status = plan_first(ctx, method, SIZE_MAX, plan, &first);
     return status == LIMN_OK ? lm_model_plan(ctx, &first.options, task, &teacher, &params) : status;
 }
 
@@ -153,11 +147,11 @@ static limn_status describe_first(limn_context *ctx, const first_plan *first, co
 }
 
 static limn_status train_first(limn_context *ctx, const limn_data *data, const lm_method *method,
-                               const limn_train_options *options, lm_teaching *t) {
+                               const lm_teaching_plan *plan, lm_teaching *t) {
     first_plan first;
     limn_data *part = NULL;
-    size_t most = is_default(method, options) ? method->teacher_rows : 0;
-    limn_status status = plan_first(ctx, method, options, &first);
+    size_t most = plan->by_default ? method->teacher_rows : 0;
+    limn_status status = plan_first(ctx, method, data->n, plan, &first);
     if (status == LIMN_OK && most && data->n > most)
         status = limn_data_subsample(ctx, data, (double)most / (double)data->n, &part);
     if (status == LIMN_OK)
@@ -170,14 +164,15 @@ static limn_status train_first(limn_context *ctx, const limn_data *data, const l
 }
 
 limn_status lm_teaching_begin(limn_context *ctx, const limn_data *data, const lm_method *method,
-                              const limn_train_options *options, lm_teaching *t) {
+                              const lm_teaching_plan *plan, lm_teaching *t) {
+    const limn_train_options *options = &plan->options;
     *t = (lm_teaching){.teach = options->teach,
                        .user = options->teach_user,
                        .model = options->teacher,
                        .mem = &ctx->mem};
     limn_status status = LIMN_OK;
     if (options->teacher_method)
-        status = train_first(ctx, data, method, options, t);
+        status = train_first(ctx, data, method, plan, t);
     return status == LIMN_OK && t->model ? check_data(ctx, t->model, data) : status;
 }
 

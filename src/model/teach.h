@@ -22,17 +22,21 @@ typedef struct lm_teaching {
     const limn_allocator *mem;
 } lm_teaching;
 
-/* The options with the method's default teacher where they name none. */
-limn_train_options lm_teaching_resolve(const lm_method *method, const limn_train_options *options);
-/* Whether the options ask for a teacher at all. */
-bool lm_teaching_wanted(const limn_train_options *options);
+/* Who teaches: what the options say, or else the method's default teacher. */
+typedef struct lm_teaching_plan {
+    limn_train_options options;
+    bool wanted;     /* there is a teacher at all */
+    bool by_default; /* the options name none */
+} lm_teaching_plan;
+
+lm_teaching_plan lm_teaching_resolve(const lm_method *method, const limn_train_options *options);
 /* Checks the teacher without looking at data: LIMN_E_USAGE. */
 limn_status lm_teaching_check(limn_context *ctx, const lm_method *method, limn_task task,
-                              const limn_train_options *options);
+                              const lm_teaching_plan *plan);
 /* The model that teaches, trained first if a method is given; none for a function. Afterwards the
  * new model takes columns, labels and scaling from t->model. */
 limn_status lm_teaching_begin(limn_context *ctx, const limn_data *data, const lm_method *method,
-                              const limn_train_options *options, lm_teaching *t);
+                              const lm_teaching_plan *plan, lm_teaching *t);
 /* Makes t->teacher for rows that scaler has scaled. */
 limn_status lm_teaching_make(limn_context *ctx, const limn_data *data, const lm_scaler *scaler,
                              lm_teaching *t);

@@ -79,8 +79,8 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
     limn_status status = LIMN_OK;
     for (size_t i = 0; i < options->param_count && status == LIMN_OK; i++)
         status = lm_params_set(ctx, params, options->params[i]);
-    limn_train_options own = lm_teaching_resolve(*method, options);
-    return status == LIMN_OK ? lm_teaching_check(ctx, *method, task, &own) : status;
+    lm_teaching_plan plan = lm_teaching_resolve(*method, options);
+    return status == LIMN_OK ? lm_teaching_check(ctx, *method, task, &plan) : status;
 }
 
 static limn_status check_data(limn_context *ctx, const limn_data *data) {
@@ -223,18 +223,18 @@ static limn_status check_weights(limn_context *ctx, const limn_data *data,
 
 /* Everything after the plan. data has no rows of weight 0. */
 static limn_status train_model(limn_context *ctx, const limn_data *data,
-                               const limn_train_options *given, limn_model *model) {
+                               const limn_train_options *options, limn_model *model) {
     lm_teaching teaching = {.rows = NULL};
-    limn_train_options own = lm_teaching_resolve(model->method, given), *options = &own;
-    bool taught = lm_teaching_wanted(options);
+    lm_teaching_plan plan = lm_teaching_resolve(model->method, options);
+    bool taught = plan.wanted;
     model->rows = data->n;
     model->seed = ctx->seed;
     model->written_by = lm_strdup(&model->mem, limn_version());
     limn_status status = model->written_by ? LIMN_OK : lm_fail_memory(ctx);
     if (status == LIMN_OK)
-        status = lm_teaching_check(ctx, model->method, data->schema.task, options);
+        status = lm_teaching_check(ctx, model->method, data->schema.task, &plan);
     if (status == LIMN_OK && taught)
-        status = lm_teaching_begin(ctx, data, model->method, options, &teaching);
+        status = lm_teaching_begin(ctx, data, model->method, &plan, &teaching);
     if (status == LIMN_OK)
         status = prepare(ctx, model, data, options, teaching.model);
     if (status == LIMN_OK && taught)

@@ -73,6 +73,7 @@ static limn_status try_train(limn_context *ctx, const lm_method *method, const l
     limn_train_options_init(&options);
     options.method = method->info.name;
     options.scale = scale;
+    options.teacher_method = method->info.default_teacher; /* with parameters that are fast */
     add_params(&all, method->brief);
     add_params(&all, param ? param : usual_param(method));
     options.params = all.list;
@@ -550,6 +551,8 @@ static void test_every_parameter_is_checked_and_every_choice_trains(void **state
             }
             continue;
         }
+        if (param->type == LIMN_PARAM_TEXT)
+            continue;
         snprintf(text, sizeof text, "%s=%.17g", param->key, param->max * 2 + 1);
         assert_int_equal(try_train(ctx, method, data, LIMN_SCALE_AUTO, text, &model), LIMN_E_USAGE);
         snprintf(text, sizeof text, "%s=%.17g", param->key, param->min - 1);

@@ -214,13 +214,14 @@ static double units_of(const st_model *m, size_t net) {
 }
 
 /* A vector is a unit of a network, or a support vector of the teacher's machine. */
-static lm_touched touched_by(const st_model *m, double rows, const size_t *passed, double work) {
-    lm_touched t = {0, work * (double)sizeof(float)};
+static lm_touched touched_by(const st_model *m, double rows, const double *passed, double work) {
+    lm_touched t = {0, 0};
     double reached = rows;
     for (size_t i = 0; i < m->nets; i++) {
         t.vectors += reached * units_of(m, i);
-        reached = (double)passed[i];
+        reached = passed[i];
     }
+    t.bytes = (work + t.vectors) * (double)sizeof(float); /* weights, and a bias per unit */
     if (m->last) {
         double vectors = reached * (double)m->svm.n;
         t.vectors += vectors;
@@ -238,7 +239,8 @@ void st_touched(const void *opaque, const float *x, size_t n, lm_touched *sum, v
         find_values(m, x, n, NULL, &work, scratch);
     else if (m->nets)
         answer_all(m, x, n, &to, scratch);
-    lm_touched own = touched_by(m, (double)n, to.passed, work);
+    double passed[ST_NETS] = {(double)to.passed[0], (double)to.passed[1]};
+    lm_touched own = touched_by(m, (double)n, passed, work);
     sum->vectors += own.vectors;
     sum->bytes += own.bytes;
 }
@@ -274,12 +276,8 @@ void st_stats(const void *opaque, lm_stats *stats) {
         {"learning rate", m->rate, true},
         {"visits", m->visits, true},
     };
-    double vectors = 0, reached = 1;
-    for (size_t i = 0; i < m->nets; i++) {
-        vectors += reached * units_of(m, i);
-        reached = m->passed[i];
-    }
-    *stats = (lm_stats){.touched = {vectors > 0 ? vectors : 1, m->work * (double)sizeof(float)}};
+    *stats = (lm_stats){.touched = m->nets ? touched_by(m, 1, m->passed, m->work)
+                                           : (lm_touched){1, sizeof(double)}};
     for (size_t i = 0; i < LM_COUNT(list); i++)
         if (list[i].shown) {
             stats->list[stats->count].name = list[i].name;
