@@ -10,13 +10,14 @@ enum { SLACK = 16 }; /* a list is written sixteen at a time */
 
 /* ---- how layers are stored ---- */
 
-static bool is_single(const lm_layer *l) {
-    return l->outputs == 1;
+/* Whether layer l of count has one output that is a dot product of a hidden layer. */
+static bool is_single(const size_t *sizes, size_t l, size_t count) {
+    return l > 0 && l + 1 == count && sizes[l + 1] == 1;
 }
 
 /* Floats of the weights of one layer. */
-static bool weight_floats(size_t inputs, size_t outputs, size_t *floats) {
-    if (outputs == 1) {
+static bool weight_floats(size_t inputs, size_t outputs, bool single, size_t *floats) {
+    if (single) {
         *floats = lm_layer_width(inputs);
         return *floats >= inputs;
     }
@@ -28,7 +29,8 @@ bool lm_layers_floats(const size_t *sizes, size_t count, size_t *floats) {
     *floats = 0;
     for (size_t l = 0; l < count; l++) {
         size_t weights;
-        if (!weight_floats(sizes[l], sizes[l + 1], &weights) || !lm_add(*floats, weights, floats) ||
+        if (!weight_floats(sizes[l], sizes[l + 1], is_single(sizes, l, count), &weights) ||
+            !lm_add(*floats, weights, floats) ||
             !lm_add(*floats, lm_layer_width(sizes[l + 1]), floats))
             return false;
     }
@@ -39,10 +41,12 @@ void lm_layers_view(const size_t *sizes, size_t count, const float *data, lm_lay
     *out = (lm_layers){.count = count, .room = lm_layer_width(sizes[0])};
     for (size_t l = 0; l < count; l++) {
         size_t weights = 0, width = lm_layer_width(sizes[l + 1]);
-        (void)weight_floats(sizes[l], sizes[l + 1], &weights);
+        bool single = is_single(sizes, l, count);
+        (void)weight_floats(sizes[l], sizes[l + 1], single, &weights);
         out->layer[l] = (lm_layer){.inputs = sizes[l],
                                    .outputs = sizes[l + 1],
                                    .width = width,
+                                   .single = single,
                                    .bias = data,
                                    .weight = data + width};
         data += width + weights;
@@ -54,7 +58,7 @@ void lm_layers_view(const size_t *sizes, size_t count, const float *data, lm_lay
 
 /* Where the weight of an input and an output (or padding) is. */
 static size_t place_of(const lm_layer *l, size_t input, size_t output) {
-    if (is_single(l))
+    if (l->single)
         return input;
     size_t first = output / LM_LAYER_BLOCK * LM_LAYER_BLOCK;
     size_t width = l->width - first < LM_LAYER_BLOCK ? l->width - first : LM_LAYER_BLOCK;
@@ -65,7 +69,7 @@ void lm_layer_pack(const lm_layer *l, const float *weight, const float *bias, bo
                    float *data) {
     float *to = data + l->width;
     size_t floats = 0;
-    (void)weight_floats(l->inputs, l->outputs, &floats);
+    (void)weight_floats(l->inputs, l->outputs, l->single, &floats);
     memset(to, 0, floats * sizeof *to);
     for (size_t o = 0; o < l->width; o++)
         data[o] = o < l->outputs ? bias[o] : last ? -FLT_MAX : 0;
@@ -78,11 +82,11 @@ bool lm_layer_padded(const lm_layer *l, bool last) {
     for (size_t o = l->outputs; o < l->width; o++) {
         if (l->bias[o] != (last ? -FLT_MAX : 0))
             return false;
-        for (size_t i = 0; i < l->inputs && !is_single(l); i++)
+        for (size_t i = 0; i < l->inputs && !l->single; i++)
             if (l->weight[place_of(l, i, o)] != 0)
                 return false;
     }
-    for (size_t i = l->inputs; i < lm_layer_width(l->inputs) && is_single(l); i++)
+    for (size_t i = l->inputs; i < lm_layer_width(l->inputs) && l->single; i++)
         if (l->weight[i] != 0)
             return false;
     return true;

@@ -6,8 +6,8 @@
  *
  * Inputs that are 0 cost nothing: a query lists the others, and a layer adds up the columns of W
  * that are listed. So W is stored by inputs, the outputs beside each other in blocks of
- * LM_LAYER_BLOCK, which stay in registers while the list is walked. A single output is a dot
- * product instead.
+ * LM_LAYER_BLOCK, which stay in registers while the list is walked. A single output of the last
+ * layer is a dot product instead, unless it is the only layer.
  *
  * One query and many give the same result bit for bit: each block is summed by the same code, in
  * an order that depends only on the query. Of many queries, all pass a block before the next. */
@@ -28,6 +28,7 @@ enum {
 typedef struct lm_layer {
     size_t inputs, outputs;
     size_t width;        /* outputs, padded */
+    bool single;         /* its only output is a dot product */
     const float *bias;   /* width; of padding: 0, or -FLT_MAX in the last layer */
     const float *weight; /* by blocks: inputs x (outputs of the block); 0 for padding. A single
                             output: inputs, padded with 0 */

@@ -36,7 +36,7 @@ INLINE size_t list(int inputs, const float *x, size_t n, uint32_t *index, float 
     const __m512 most = _mm512_set1_ps(LM_LAYER_FAR), least = _mm512_set1_ps(-LM_LAYER_FAR);
     size_t found = 0;
     for (size_t i = 0; i < n; i += W) {
-        __mmask16 part = n - i < W ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xffff;
+        __mmask16 part = (__mmask16)(n - i < W ? (1u << (n - i)) - 1 : 0xffffu);
         __m512 v = _mm512_maskz_loadu_ps(part, x + i);
         if (inputs)
             v = _mm512_max_ps(_mm512_min_ps(v, most), least);
@@ -204,7 +204,6 @@ static double listed(const places *k, size_t m) {
     return count;
 }
 
-/* A network of one layer has at least two outputs, so that its only layer is a listed one. */
 static void run(const lm_layers *net, const float *x, size_t x_stride, size_t m, float *out,
                 double *work, float *scratch) {
     places k;
@@ -218,7 +217,7 @@ static void run(const lm_layers *net, const float *x, size_t x_stride, size_t m,
                           k.value + q * k.room);
     for (size_t i = 0; i <= last; i++) {
         const lm_layer *l = &net->layer[i];
-        if (i > 0 && l->outputs == 1) {
+        if (l->single) { /* the last one */
             run_single(l, &k, m, out, stride);
             if (work)
                 *work += (double)(m * l->inputs);
@@ -240,7 +239,7 @@ static void two_largest(const float *z, size_t n, size_t *index, float *gap) {
     vec first = v_set(FLT_MAX), second = first; /* of -z */
     for (size_t i = 0; i < n; i += W) {
         vec v = -v_load(z + i);
-        second = v_min(second, v_if_less(v, first, first, v));
+        second = v_min(v_if_less(v, first, first, v), second);
         first = v_min(v, first);
     }
     float best = v_least(first);
