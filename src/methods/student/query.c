@@ -66,11 +66,11 @@ static void soften(const st_model *m, size_t net, const float *z, double *p) {
         p[c] /= sum;
 }
 
-/* The teacher's class is the most probable one. */
+/* The class that is answered is the most probable one, also if others are as probable. */
 static void prefer(size_t class, size_t classes, double *p) {
     size_t most = lm_argmax(p, classes);
     double kept = p[class];
-    p[class] = p[most];
+    p[class] = most < class && kept == p[most] ? nextafter(kept, 2) : p[most];
     p[most] = kept;
 }
 
@@ -88,8 +88,10 @@ static void answer_row(const st_model *m, size_t net, size_t class, const float 
                        answers *to) {
     if (to->classes)
         to->classes[row] = (int32_t) class;
-    if (to->proba)
-        soften(m, net, z, to->proba + row * m->classes);
+    if (!to->proba)
+        return;
+    soften(m, net, z, to->proba + row * m->classes);
+    prefer(class, m->classes, to->proba + row * m->classes);
 }
 
 /* Runs a network over n <= TILE rows. Those that it hands over are listed in `again`; returns their
