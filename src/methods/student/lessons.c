@@ -392,13 +392,15 @@ static void mix_labels(const lm_train_set *set, const parts *p, st_lessons *l) {
 static void take_values(const lm_train_set *set, const parts *p, const double *value,
                         st_lessons *l) {
     size_t n = l->points + l->rows;
-    double sum = 0, squares = 0;
+    double sum = 0, farthest = 0, squares = 0;
     for (size_t i = 0; i < n; i++)
         sum += value[i] / (double)n;
     for (size_t i = 0; i < n; i++)
-        squares += (value[i] - sum) * (value[i] - sum) / (double)n;
+        farthest = fmax(farthest, fabs(value[i] - sum));
+    for (size_t i = 0; i < n && farthest > 0; i++) /* squares of any values stay in range */
+        squares += pow((value[i] - sum) / farthest, 2) / (double)n;
     l->mean = sum;
-    l->spread = squares > 0 ? sqrt(squares) : 1;
+    l->spread = farthest > 0 ? farthest * sqrt(squares) : 1;
     for (size_t i = 0; i < n; i++) {
         double own = i < l->points ? value[i] : (value[i] + set->target[p->row[i - l->points]]) / 2;
         l->target[0][i] = (float)((own - l->mean) / l->spread);
