@@ -195,8 +195,8 @@ limn_status st_fit_all(limn_context *ctx, const st_lessons *lessons, uint64_t se
     st_fit *list[ST_FITS_MAX];
     job j = {.lessons = lessons, .seed = seed, .stage = stage, .fits = list};
     atomic_store(&j.least, UINT64_MAX);
-    for (size_t i = 0; i < count; i++)
-        j.visits += fits[i].visits;
+    for (size_t i = 0; i < count; i++) /* in whole batches */
+        j.visits += (fits[i].visits + LM_NETWORK_BATCH - 1) / LM_NETWORK_BATCH * LM_NETWORK_BATCH;
     list_fits(&j, fits, count, false);
     limn_status status = j.count ? fit_small(ctx, &j) : LIMN_OK;
     list_fits(&j, fits, count, true);
