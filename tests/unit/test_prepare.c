@@ -324,6 +324,56 @@ static void test_samples_choose_every_row_equally_often(void **state) {
     world_close(&w);
 }
 
+/* Every row once, those of a class together; another stream changes the order within classes. */
+static void check_classes(const int32_t *label, size_t n, size_t classes) {
+    uint32_t row[200], other[200];
+    size_t start[8], again[8], seen[200] = {0}, moved = 0;
+    lm_split_classes(label, n, classes, 5, 1, row, start);
+    assert_int_equal(start[0], 0);
+    assert_int_equal(start[classes], n);
+    for (size_t c = 0; c < classes; c++) {
+        assert_true(start[c] <= start[c + 1]);
+        for (size_t i = start[c]; i < start[c + 1]; i++) {
+            assert_true(row[i] < n && (!label || label[row[i]] == (int32_t)c));
+            seen[row[i]]++;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(seen[i], 1);
+    lm_split_classes(label, n, classes, 5, 1, other, again);
+    assert_memory_equal(row, other, n * sizeof *row);
+    lm_split_classes(label, n, classes, 5, 2, other, again);
+    assert_memory_equal(start, again, (classes + 1) * sizeof *start);
+    for (size_t i = 0; i < n; i++)
+        moved += row[i] != other[i];
+    assert_true(n < 50 || moved > n / 2);
+}
+
+static void test_rows_by_class_are_every_row_once(void **state) {
+    (void)state;
+    int32_t label[200];
+    lm_rng rng = lm_rng_at(7, 7, 7);
+    for (size_t n = 0; n <= 200; n += n < 10 ? 1 : 47) {
+        for (size_t i = 0; i < n; i++)
+            label[i] = (int32_t)lm_rng_below(&rng, 3) * 2; /* classes 1, 3 and 5 are empty */
+        check_classes(label, n, 6);
+        check_classes(NULL, n, 1);
+    }
+}
+
+/* The order of a class does not depend on the others. */
+static void test_the_order_of_a_class_is_its_own(void **state) {
+    (void)state;
+    int32_t label[60];
+    uint32_t alone[30], row[60];
+    size_t start[4];
+    lm_split_classes(NULL, 30, 1, 5, 1, alone, start);
+    for (size_t i = 0; i < 60; i++)
+        label[i] = i >= 30;
+    lm_split_classes(label, 60, 2, 5, 1, row, start);
+    assert_memory_equal(row, alone, sizeof alone);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_minmax_maps_the_training_range_to_0_1_and_does_not_clip),
@@ -339,6 +389,8 @@ int main(void) {
         cmocka_unit_test(test_impossible_splits_are_refused),
         cmocka_unit_test(test_samples_take_the_rounded_share_of_each_class_in_ascending_order),
         cmocka_unit_test(test_samples_choose_every_row_equally_often),
+        cmocka_unit_test(test_rows_by_class_are_every_row_once),
+        cmocka_unit_test(test_the_order_of_a_class_is_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

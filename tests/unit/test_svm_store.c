@@ -104,6 +104,35 @@ static void test_every_type_comes_back_from_sections_of_another_name(void **s) {
     world_close(&w);
 }
 
+/* Without probabilities and marks, in memory of its own; every failed allocation is reported. */
+static void test_a_copy_has_what_decisions_need(void **s) {
+    (void)s;
+    world w;
+    world_open(&w);
+    for (size_t i = 0; i < LM_COUNT(good); i++) {
+        lm_svm svm, copy;
+        int32_t *labels;
+        limn_status status = LIMN_E_MEMORY;
+        must_parse(&w, good[i], &svm, &labels);
+        lm_svm bare = svm;
+        bare.prob_a = bare.prob_b = bare.marks = NULL;
+        for (unsigned at = 1; status != LIMN_OK; at++) {
+            w.count.fail_at = at;
+            status = lm_svm_copy(w.ctx, &svm, &copy);
+            w.count.fail_at = 0;
+            assert_true(status == LIMN_OK || status == LIMN_E_MEMORY);
+            if (status != LIMN_OK)
+                lm_svm_free(&w.ctx->mem, &copy);
+        }
+        same_machine(&bare, &copy);
+        assert_true(copy.owned && (!svm.n || copy.sv != svm.sv) &&
+                    (!svm.n || copy.coef != svm.coef));
+        lm_svm_free(&w.ctx->mem, &copy);
+        release(&w, &svm, labels);
+    }
+    world_close(&w);
+}
+
 static void test_sections_have_the_prefix_and_version_of_the_caller(void **s) {
     (void)s;
     static const char *const names[] = {
@@ -278,6 +307,7 @@ static void test_a_prefix_that_is_too_long_is_refused(void **s) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_type_comes_back_from_sections_of_another_name),
+        cmocka_unit_test(test_a_copy_has_what_decisions_need),
         cmocka_unit_test(test_sections_have_the_prefix_and_version_of_the_caller),
         cmocka_unit_test(test_two_machines_share_a_file),
         cmocka_unit_test(test_the_flag_of_the_caller_comes_back),
