@@ -40,8 +40,8 @@ INLINE size_t list(int inputs, const float *x, size_t n, uint32_t *index, float 
         __m512 v = _mm512_maskz_loadu_ps(part, x + i);
         if (inputs)
             v = _mm512_max_ps(_mm512_min_ps(v, most), least);
-        __mmask16 kept =
-            _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), inputs ? _CMP_NEQ_UQ : _CMP_GT_OQ);
+        __mmask16 kept = inputs ? _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NEQ_UQ)
+                                : _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_GT_OQ);
         _mm512_storeu_ps(value + found, _mm512_maskz_compress_ps(kept, v));
         _mm512_storeu_si512(index + found, _mm512_maskz_compress_epi32(kept, place));
         found += (size_t)__builtin_popcount(kept);
