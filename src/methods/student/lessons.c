@@ -362,17 +362,17 @@ static limn_status list_visits(limn_context *ctx, st_lessons *l) {
     return LIMN_OK;
 }
 
-static limn_status pool_allot(limn_context *ctx, const st_lessons *l, st_lessons *to) {
+static limn_status pool_allot(limn_context *ctx, st_lessons *l) {
     size_t n, cells;
     if (!lm_add(l->points, l->rows, &n) || n > UINT32_MAX || !lm_mul(n, l->d, &cells))
         return lm_fail_memory(ctx);
-    to->x = lm_alloc_aligned(&ctx->mem, cells, sizeof *to->x);
-    bool all = to->x != NULL;
+    l->x = lm_alloc_aligned(&ctx->mem, cells, sizeof *l->x);
+    bool all = l->x != NULL;
     for (size_t s = 0; s < l->sharps && all; s++) {
-        to->target[s] = lm_mul(n, l->width, &cells)
-                            ? lm_alloc_aligned(&ctx->mem, cells, sizeof *to->target[s])
-                            : NULL;
-        all = to->target[s] != NULL;
+        l->target[s] = lm_mul(n, l->width, &cells)
+                           ? lm_alloc_aligned(&ctx->mem, cells, sizeof *l->target[s])
+                           : NULL;
+        all = l->target[s] != NULL;
     }
     return all ? LIMN_OK : lm_fail_memory(ctx);
 }
@@ -439,7 +439,7 @@ static limn_status learn_pool(limn_context *ctx, const lm_train_set *set, const 
     lm_pool_way way = {.seed = seed, .noise = NOISE, .compared = l->compared};
     size_t n = l->points + l->rows;
     double *value = set->label ? NULL : lm_alloc(&ctx->mem, n, sizeof *value);
-    limn_status status = set->label || value ? pool_allot(ctx, l, l) : lm_fail_memory(ctx);
+    limn_status status = set->label || value ? pool_allot(ctx, l) : lm_fail_memory(ctx);
     if (status == LIMN_OK)
         status = sample(ctx, l, rows, &way, l->points, l->x);
     if (status == LIMN_OK) {
@@ -481,7 +481,7 @@ static void plan_sharpness(const lm_train_set *set, const st_options *o, st_less
     l->sharpness[1] = 3;
 }
 
-/* The rows that points are sampled from: those of p->row from first on. */
+/* The rows that points are sampled from. */
 static limn_status take_rows(limn_context *ctx, const lm_train_set *set, const st_lessons *l,
                              const uint32_t *row, size_t n, lm_pool_rows *out) {
     size_t cells;
