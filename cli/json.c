@@ -41,7 +41,7 @@ static const limn_param *find_param(const limn_method_info *method, const char *
     return NULL;
 }
 
-/* Numbers as numbers; choices, "auto" and parameters unknown to this version as text. */
+/* Numbers as numbers; choices, texts, "auto" and parameters unknown to this version as text. */
 static json_t *param_value(const limn_param *param, const char *text) {
     char *end = NULL;
     if (param && param->type == LIMN_PARAM_INT) {
@@ -49,7 +49,7 @@ static json_t *param_value(const limn_param *param, const char *text) {
         if (*text && !*end)
             return json_integer(whole);
     }
-    if (param && param->type != LIMN_PARAM_CHOICE) {
+    if (param && param->type != LIMN_PARAM_CHOICE && param->type != LIMN_PARAM_TEXT) {
         double real = strtod(text, &end);
         if (*text && !*end && isfinite(real))
             return json_real(real);
