@@ -148,7 +148,7 @@ static inline limn_status known_answer(const lm_teacher *teacher, limn_context *
 }
 
 /* To be made where it stays. */
-static inline void known_make(known *k, const rows *r, int kind) {
+static inline void known_make(known *k, const rows *r, unsigned kind) {
     size_t c = r->classes;
     *k = (known){.rows = r};
     k->teacher.task = c ? LIMN_CLASSIFY : LIMN_REGRESS;

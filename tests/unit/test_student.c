@@ -1,5 +1,5 @@
 /* student: sizes, lessons against what a known teacher was asked and answered, when a network hands
- * over, temperatures, and scaling that is folded into the first layer. Also run under TSan. */
+ * over, temperatures, scaling that is folded into the first layer, threads. Also run under TSan. */
 #include "num/platt.h"
 #include "student_world.h"
 
@@ -78,7 +78,7 @@ typedef struct school {
     size_t first; /* of what the teacher was asked: the rows held out come here */
 } school;
 
-static void school_open(school *s, size_t n, size_t classes, int kind, const char *size,
+static void school_open(school *s, size_t n, size_t classes, unsigned kind, const char *size,
                         double sharpness, size_t pool) {
     memset(s, 0, sizeof *s);
     s->ctx = make_context(NULL, 2, 3);
@@ -252,7 +252,7 @@ static void check_judges(const school *s) {
         assert_int_equal(l->fresh.teacher[i], slow_class(k, answer + i * k->teacher.width));
 }
 
-static void check_lessons(size_t n, size_t classes, int kind, double sharpness) {
+static void check_lessons(size_t n, size_t classes, unsigned kind, double sharpness) {
     school s;
     school_open(&s, n, classes, kind, "8", sharpness, n * 7 + 3);
     assert_int_equal(s.lessons.points, n * 7 + 3);
@@ -267,7 +267,7 @@ static void check_lessons(size_t n, size_t classes, int kind, double sharpness) 
 }
 
 static void test_lessons_are_what_the_teacher_said(void **state) {
-    static const int taught_by[] = {LM_TEACHES_PAIRS, LM_TEACHES_PROBA, LM_TEACHES_DISTANCE};
+    static const unsigned taught_by[] = {LM_TEACHES_PAIRS, LM_TEACHES_PROBA, LM_TEACHES_DISTANCE};
     (void)state;
     for (size_t k = 0; k < LM_COUNT(taught_by); k++)
         for (size_t classes = 2; classes <= 4; classes++) {
@@ -398,7 +398,7 @@ static void check_tau(const school *s, const st_fit *fit, double tau) {
         assert_true(slow_log_loss(s, fit->held, other) >= least);
 }
 
-static void check_choice(size_t classes, size_t pool, int kind) {
+static void check_choice(size_t classes, size_t pool, unsigned kind) {
     school s;
     st_choice choice;
     school_open(&s, 150, classes, kind, "4+12", 8, pool);
@@ -514,6 +514,41 @@ static void test_scaling_is_folded_into_the_first_layer(void **state) {
                 check_folding(list[i].offset, list[i].scale, list[i].shifted, classes);
 }
 
+/* ---- threads ---- */
+
+static void test_threads_change_no_byte(void **state) {
+    static const char *const params[] = {"size=5 pool=400 visits=2000",
+                                         "size=4+30x9 pool=400 visits=2000 last=teacher",
+                                         "size=auto pool=300 visits=300"};
+    (void)state;
+    for (size_t i = 0; i < LM_COUNT(params); i++) {
+        unsigned char *first = NULL;
+        size_t first_size = 0;
+        rows r = rows_make(100, 3, 3, 5);
+        for (int threads = 1; threads <= 3; threads++) {
+            limn_context *ctx = make_context(NULL, threads, 3);
+            limn_data *data = data_of(ctx, &r);
+            asking a = {.params = params[i], .teacher_method = "svm"};
+            limn_model *model = must(ctx, data, &a);
+            unsigned char *bytes;
+            size_t size;
+            assert_int_equal(lm_model_bytes(ctx, model, &bytes, &size), LIMN_OK);
+            if (!first) {
+                first = malloc(size);
+                memcpy(first, bytes, first_size = size);
+            }
+            assert_int_equal(size, first_size);
+            assert_memory_equal(bytes, first, size);
+            lm_free(&ctx->mem, bytes);
+            limn_model_free(model);
+            limn_data_free(data);
+            limn_context_free(ctx);
+        }
+        free(first);
+        rows_free(&r);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes_are_parsed_and_formatted),
@@ -525,6 +560,7 @@ int main(void) {
         cmocka_unit_test(test_few_points_leave_a_network_that_the_next_would_answer_otherwise),
         cmocka_unit_test(test_the_size_keeps_to_the_limits),
         cmocka_unit_test(test_scaling_is_folded_into_the_first_layer),
+        cmocka_unit_test(test_threads_change_no_byte),
     };
     return cmocka_run_group_tests_name("student", tests, NULL, NULL);
 }

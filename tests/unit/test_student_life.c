@@ -1,5 +1,5 @@
 /* student: answers of whole models: classes, probabilities, the teacher at last, values; files;
- * threads; degenerate data and teachers; failed allocations, cancelling. Also run under TSan. */
+ * degenerate data and teachers; failed allocations, cancelling. */
 #include "base/argmax.h"
 #include "num/platt.h"
 #include "student_world.h"
@@ -321,41 +321,6 @@ static void test_classes_of_a_function_are_learned(void **state) {
         rows_free(&r);
         rows_free(&q);
         limn_context_free(ctx);
-    }
-}
-
-/* ---- threads ---- */
-
-static void test_threads_change_no_byte(void **state) {
-    static const char *const params[] = {"size=5 pool=400 visits=2000",
-                                         "size=4+30x9 pool=400 visits=2000 last=teacher",
-                                         "size=auto pool=300 visits=300"};
-    (void)state;
-    for (size_t i = 0; i < LM_COUNT(params); i++) {
-        unsigned char *first = NULL;
-        size_t first_size = 0;
-        rows r = rows_make(100, 3, 3, 5);
-        for (int threads = 1; threads <= 3; threads++) {
-            limn_context *ctx = make_context(NULL, threads, 3);
-            limn_data *data = data_of(ctx, &r);
-            asking a = {.params = params[i], .teacher_method = "svm"};
-            limn_model *model = must(ctx, data, &a);
-            unsigned char *bytes;
-            size_t size;
-            assert_int_equal(lm_model_bytes(ctx, model, &bytes, &size), LIMN_OK);
-            if (!first) {
-                first = malloc(size);
-                memcpy(first, bytes, first_size = size);
-            }
-            assert_int_equal(size, first_size);
-            assert_memory_equal(bytes, first, size);
-            lm_free(&ctx->mem, bytes);
-            limn_model_free(model);
-            limn_data_free(data);
-            limn_context_free(ctx);
-        }
-        free(first);
-        rows_free(&r);
     }
 }
 
@@ -696,7 +661,6 @@ int main(void) {
         cmocka_unit_test(test_classes_agree_with_probabilities_on_ties),
         cmocka_unit_test(test_a_smooth_function_is_learned),
         cmocka_unit_test(test_classes_of_a_function_are_learned),
-        cmocka_unit_test(test_threads_change_no_byte),
         cmocka_unit_test(test_degenerate_data_gives_a_model_or_a_sentence),
         cmocka_unit_test(test_few_rows_give_a_model_or_a_sentence),
         cmocka_unit_test(test_targets_of_any_size_give_a_model_or_a_sentence),
