@@ -69,11 +69,12 @@ static bool has_proba(const limn_model *model) {
 static limn_status try_train(limn_context *ctx, const lm_method *method, const limn_data *data,
                              limn_scale scale, const char *param, limn_model **model) {
     limn_train_options options;
-    param_list all = {.count = 0};
+    param_list all = {.count = 0}, teacher = {.count = 0};
     limn_train_options_init(&options);
     options.method = method->info.name;
     options.scale = scale;
-    options.teacher_method = method->info.default_teacher; /* with parameters that are fast */
+    add_params(&teacher, method->info.default_teacher); /* named, it has its own parameters */
+    options.teacher_method = teacher.count ? teacher.list[0] : NULL;
     add_params(&all, method->brief);
     add_params(&all, param ? param : usual_param(method));
     options.params = all.list;
