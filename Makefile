@@ -41,6 +41,7 @@ docs: build
 	@$(PYTHON) scripts/docs.py $(BUILD)/limn
 	@$(PYTHON) scripts/hulls_picture.py $(BUILD)/limn
 	@$(PYTHON) scripts/borders_picture.py $(BUILD)/limn
+	@$(PYTHON) scripts/student_picture.py $(BUILD)/limn
 	@$(PYTHON) scripts/front_docs.py
 
 format:

@@ -83,11 +83,16 @@ def border_vectors(path):
     return [(point, normals[16 * i:16 * i + 2]) for i, point in enumerate(points)]
 
 
-def scores(limn, model, folder, places):
-    """The decision values of the places, above 0 for class 0."""
-    grid = os.path.join(folder, "grid.csv")
-    write_rows(grid, ["x1", "x2"], [(f"{u:.6f}", f"{v:.6f}") for u, v in places])
-    rows = table(run(limn, "predict", model, grid, "--no-label", "--scores"))
+def asked(limn, model, folder, *what):
+    """What limn answers at the places of the grid."""
+    file, places = os.path.join(folder, "grid.csv"), grid_points(WIDTH, HEIGHT, CELLS, LEFT, BOTTOM)[2]
+    write_rows(file, ["x1", "x2"], [(f"{u:.6f}", f"{v:.6f}") for u, v in places])
+    return table(run(limn, "predict", model, file, "--no-label", *what))
+
+
+def scores(limn, model, folder):
+    """The decision values, above 0 for class 0."""
+    rows = asked(limn, model, folder, "--scores")
     return [float(row["f_0_1"]) for row in rows]
 
 
@@ -128,8 +133,13 @@ def draw_normals(out, found):
     out.append(f'<path d="{arrows}" class="normal"/><path d="{spots}" class="spot"/>')
 
 
-def panel(index, title, kind, rows, values, marks, out):
+def level(values):
+    """Path data of the area where values at the places of the grid are above 0."""
     across, down, _ = grid_points(WIDTH, HEIGHT, CELLS)
+    return path_data(values, across, down, SCALE * WIDTH / CELLS, HEIGHT * SCALE)
+
+
+def panel(index, title, kind, rows, values, marks, out, border=draw_true_border):
     size = f'width="{number(WIDTH * SCALE)}" height="{number(HEIGHT * SCALE)}"'
     left = EDGE + index * (WIDTH * SCALE + GAP)
     out.append(f'<g transform="translate({number(left)},{TOP})">')
@@ -137,9 +147,9 @@ def panel(index, title, kind, rows, values, marks, out):
     out.append(f'<clipPath id="panel-{index}"><rect {size} rx="5"/></clipPath>')
     out.append(f'<g clip-path="url(#panel-{index})">')
     for c, sign in (("0", 1), ("1", -1)):
-        area = path_data([sign * v for v in values], across, down, SCALE * WIDTH / CELLS, HEIGHT * SCALE)
+        area = level([sign * v for v in values])
         out.append(f'<path d="{area}" fill="{TINT[c]}" class="area"/>')
-    draw_true_border(out)
+    border(out)
     for c in INK:
         own = [(float(row["x1"]), float(row["x2"])) for row in rows if row["label"] == c]
         circles(out, own, ROW, f'fill="{INK[c]}" class="row"')
@@ -148,45 +158,50 @@ def panel(index, title, kind, rows, values, marks, out):
 
 
 def panels(limn, folder, out):
-    places = grid_points(WIDTH, HEIGHT, CELLS, LEFT, BOTTOM)[2]
     file, svm, borders = trained(limn, folder)
     with open(file, encoding="utf-8") as opened:
         rows = table(opened.read())
     kept = support_vectors(limn, svm)
     panel(0, "svm", f"{len(kept)} of the {len(rows)} rows are support vectors", rows,
-          scores(limn, svm, folder, places),
+          scores(limn, svm, folder),
           lambda out: circles(out, kept, RING, 'class="kept"'), out)
     for i, (sampling, path) in enumerate(zip(SAMPLINGS, borders), 1):
         found = border_vectors(path)
         fewer = f" of at most {BORDERS}" if len(found) < BORDERS else ""
         panel(i, f"borders, sampling={sampling}", f"{len(found)} border vectors{fewer}", rows,
-              scores(limn, path, folder, places),
+              scores(limn, path, folder),
               lambda out, found=found: draw_normals(out, found), out)
 
 
-def picture(limn):
-    count = 1 + len(SAMPLINGS)
+def sheet(title, style, notes, count, fill):
+    """The picture: fill(folder, out) draws the `count` panels."""
     width = 2 * EDGE + count * WIDTH * SCALE + (count - 1) * GAP
     height = TOP + HEIGHT * SCALE + FOOT
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(width)} {number(height)}" '
            f'width="{number(width)}" height="{number(height)}" '
            'font-family="Helvetica,Arial,sans-serif" role="img">',
-           "<title>The support vectors of an svm, and the border vectors drawn from it</title>",
+           f"<title>{title}</title>",
            "<style>.name{font:bold 14px ui-monospace,Menlo,Consolas,monospace;fill:#1f2328}"
            ".kind{font-size:12.5px;fill:#57606a}.note{font-size:12.5px;fill:#57606a}"
            ".area{stroke:#fff;stroke-width:2.4}.row{fill-opacity:.6}"
            f".kept{{fill:none;stroke:{DARK};stroke-width:1.1}}"
            ".true{fill:none;stroke:#57606a;stroke-width:1.3;stroke-dasharray:6 4}"
-           f".normal{{fill:{DARK}}}.spot{{fill:{DARK};stroke:#fff;stroke-width:.8}}"
+           f"{style}"
            ".frame{fill:none;stroke:#d0d7de}</style>",
            f'<rect width="{number(width)}" height="{number(height)}" fill="#fff"/>']
     with tempfile.TemporaryDirectory() as folder:
-        panels(limn, folder, out)
-    for line, text in enumerate(NOTES):
+        fill(folder, out)
+    for line, text in enumerate(notes):
         out.append(f'<text x="{EDGE}" y="{number(height - FOOT + 20 + 17 * line)}" '
                    f'class="note">{text}</text>')
     out.append("</svg>\n")
     return "\n".join(out)
+
+
+def picture(limn):
+    return sheet("The support vectors of an svm, and the border vectors drawn from it",
+                 f".normal{{fill:{DARK}}}.spot{{fill:{DARK};stroke:#fff;stroke-width:.8}}",
+                 NOTES, 1 + len(SAMPLINGS), lambda folder, out: panels(limn, folder, out))
 
 
 def main():

@@ -40,3 +40,23 @@ def packed(payload, count, width):
     values = numbers(payload, "f")
     return [[values[(row // 16 * width + j) * 16 + row % 16] for j in range(width)]
             for row in range(count)]
+
+
+def layers(payload, sizes):
+    """The layers of a network with so many inputs and outputs of each layer: weights by input and output,
+    and biases."""
+    values, at, found = numbers(payload, "f"), 0, []
+    for inputs, outputs in zip(sizes, sizes[1:]):
+        width = -(-outputs // 16) * 16
+        bias, at = values[at:at + outputs], at + width
+        weights = [[] for _ in range(inputs)]
+        if outputs == 1:
+            weights = [[value] for value in values[at:at + inputs]]
+            at += -(-inputs // 16) * 16
+        for first in range(0, width if outputs > 1 else 0, 128):
+            block = min(128, width - first)
+            for row in weights:
+                row += values[at:at + block]
+                at += block
+        found.append(([row[:outputs] for row in weights], bias))
+    return found

@@ -14,7 +14,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BINARY = os.path.abspath(os.environ.get("LIMN_BIN", os.path.join(ROOT, "build", "limn")))
 NEAR = 0.4  # pixels
 # picture of docs/methods -> least number of paths, a class of paths
-PICTURES = {"hulls": (50, "body"), "borders": (6, "normal")}
+PICTURES = {"hulls": (50, "body"), "borders": (6, "normal"), "student": (10, "unit")}
 
 
 def elements(path):
