@@ -48,13 +48,12 @@ class Machine:
         own, other = slice(*self.ends[i:i + 2]), slice(*self.ends[j:j + 2])
         return self.coef[j - 1, own] @ k[own] + self.coef[i, other] @ k[other] - self.rho[self.pair[i, j]]
 
-    def winner(self, x, likely):
-        wins = dict.fromkeys(likely, 0)
-        for i in likely:
-            for j in likely:
-                if i < j:
-                    wins[i if self.value(i, j, x) > 0 else j] += 1
-        return max(likely, key=wins.get)  # ties go to the likelier one
+    def winner(self, x):
+        """The class that wins the most pairs; ties go to the lowest."""
+        votes = np.zeros(len(self.ends) - 1)
+        for i, j in self.pair:
+            votes[i if self.value(i, j, x) > 0 else j] += 1
+        return votes.argmax()
 
 
 def softened(z, tau):
@@ -85,8 +84,7 @@ def read(m, x):
         passed[len(sizes) - 1] = asks.sum()
         sure &= abs(gap - gaps[len(sizes) - 1]) > CLOSE
         for row in np.flatnonzero(asks):
-            likely = [0, 1] if count == 2 else np.argsort(-z[row], kind="stable")[:3]
-            won, most = machine.winner(x[row], likely), p[row].argmax()
+            won, most = machine.winner(x[row]), p[row].argmax()
             p[row, [won, most]] = p[row, [most, won]]
     return p, sure, passed
 
