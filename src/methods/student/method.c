@@ -15,7 +15,8 @@ static const limn_param params[] = {
      .default_value = "none",
      .choices = "none|teacher"},
     {.key = "sharpness",
-     .help = "how sharp the teacher's answers are taken; auto: by rows held out",
+     .help = "how sharp the teacher's answers are taken; auto: 8 for decision values, by rows held "
+             "out for probabilities",
      .type = LIMN_PARAM_REAL,
      .default_value = "auto",
      .min = 0,
@@ -23,7 +24,7 @@ static const limn_param params[] = {
      .above_min = 1,
      .can_be_auto = 1},
     {.key = "pool",
-     .help = "points that the teacher is asked about; auto: 4 to 60 per row, about 160000",
+     .help = "points that the teacher is asked about; auto: 4 to 60 per row, about 400000",
      .type = LIMN_PARAM_INT,
      .default_value = "auto",
      .min = 1,
@@ -31,7 +32,7 @@ static const limn_param params[] = {
      .can_be_auto = 1},
     {.key = "visits",
      .help = "points that a network is fitted to, one after the other; auto: 2000 per row, at most "
-             "4 million",
+             "4 million for a large network and 10 million for a small one",
      .type = LIMN_PARAM_INT,
      .default_value = "auto",
      .min = 1,
