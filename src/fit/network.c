@@ -14,8 +14,7 @@
 #include <string.h>
 
 enum { SHARD = LM_NETWORK_BATCH / LM_NETWORK_SHARDS, REPORTS = 100 };
-#define WORTH_THREADS 1e7 /* multiply-adds of a batch; with fewer, starting threads takes longer \
-                           */
+#define WORTH_THREADS 1e7 /* multiply-adds of a batch; of fewer, starting threads takes longer */
 
 /* ---- networks ---- */
 
