@@ -426,6 +426,17 @@ static void test_few_rows_give_a_model_or_a_sentence(void **state) {
         }
 }
 
+/* Its parameters are chosen by validation, for which one row is too few. */
+static void test_the_default_teacher_learns_from_few_rows(void **state) {
+    (void)state;
+    asking a = {.params = "size=3 pool=30 visits=300"};
+    for (size_t n = 1; n <= 6; n++) {
+        check_odd(DUPLICATES, n, LIMN_CLASSIFY, &a);
+        check_odd(LONELY_CLASS, n, LIMN_CLASSIFY, &a);
+        check_odd(DUPLICATES, n, LIMN_REGRESS, &a);
+    }
+}
+
 static void test_targets_of_any_size_give_a_model_or_a_sentence(void **state) {
     static const double sizes_of[] = {0, 1e-300, 1e-30, 1e30, 1e150, 1e200, 1e299};
     (void)state;
@@ -663,6 +674,7 @@ int main(void) {
         cmocka_unit_test(test_classes_of_a_function_are_learned),
         cmocka_unit_test(test_degenerate_data_gives_a_model_or_a_sentence),
         cmocka_unit_test(test_few_rows_give_a_model_or_a_sentence),
+        cmocka_unit_test(test_the_default_teacher_learns_from_few_rows),
         cmocka_unit_test(test_targets_of_any_size_give_a_model_or_a_sentence),
         cmocka_unit_test(test_a_teacher_that_always_says_the_same_is_followed),
         cmocka_unit_test(test_a_teacher_of_nonsense_gives_a_model),
