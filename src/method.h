@@ -166,6 +166,9 @@ typedef struct lm_method {
     /* The default scaling, if it depends on the parameters; NULL: info.default_scale. */
     limn_scale (*scaling)(const lm_params *params);
 
+    /* Refuses parameters that do not go together or with the task (LIMN_E_USAGE), before data is
+     * read or a teacher trained; NULL: all do. */
+    limn_status (*check)(limn_context *ctx, limn_task task, const lm_params *params);
     /* Training reports progress (which may cancel it). The result depends on ctx->seed but not on
      * ctx->threads. Random numbers come from the stream of the method's name, lm_stream_of. On
      * failure *model stays NULL. */

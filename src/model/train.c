@@ -79,6 +79,8 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
     limn_status status = LIMN_OK;
     for (size_t i = 0; i < options->param_count && status == LIMN_OK; i++)
         status = lm_params_set(ctx, params, options->params[i]);
+    if (status == LIMN_OK && (*method)->check)
+        status = (*method)->check(ctx, task, params);
     lm_teaching_plan plan = lm_teaching_resolve(*method, options);
     return status == LIMN_OK ? lm_teaching_check(ctx, *method, task, &plan) : status;
 }

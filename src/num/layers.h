@@ -55,7 +55,7 @@ void lm_layer_pack(const lm_layer *layer, const float *weight, const float *bias
 /* Whether padding is as lm_layer_pack writes it. */
 bool lm_layer_padded(const lm_layer *layer, bool last);
 
-/* What a query multiplies and adds, at most. */
+/* What a query multiplies and adds if nothing is 0. */
 double lm_layers_work(const lm_layers *net);
 size_t lm_layers_inputs(const lm_layers *net);
 size_t lm_layers_outputs(const lm_layers *net);

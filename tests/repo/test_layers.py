@@ -10,7 +10,7 @@ MAY = {
     "num": {"base"},
     "data": {"base"},
     "container": {"base"},
-    "scale": {"container"},
+    "scale": {"num", "container"},
     "svm": {"base", "num", "data", "container"},
     "fit": {"base", "num", "data", "svm", "contract"},
     "contract": {"base", "container"},

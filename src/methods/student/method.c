@@ -80,6 +80,7 @@ const lm_method lm_method_student = {
     .teacher_params = "C=auto gamma=auto",
     .teacher_rows = 20000,
     .brief = "size=8 pool=300 visits=3000 sharpness=8 rate=0.02",
+    .check = st_check,
     .train = st_train,
     .destroy = st_destroy,
     .save = st_save,

@@ -185,6 +185,7 @@ void st_touched(const void *model, const float *x, size_t n, lm_touched *sum, vo
 limn_status st_save(limn_context *ctx, const void *model, lm_writer *writer);
 limn_status st_load(limn_context *ctx, const lm_file *file, const lm_shape *shape,
                     const lm_params *params, void **model);
+limn_status st_check(limn_context *ctx, limn_task task, const lm_params *params);
 limn_status st_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
                      void **model);
 void st_destroy(const limn_allocator *mem, void *model);

@@ -29,44 +29,52 @@ static size_t count_or_auto(const lm_params *params, const char *key) {
     return lm_param_is_auto(params, key) ? 0 : (size_t)lm_param_int(params, key);
 }
 
-static limn_status options_of(limn_context *ctx, const lm_params *params, st_options *o) {
-    const char *size = lm_param_text(params, "size");
-    *o = (st_options){.last = lm_param_choice(params, "last") == 1,
-                      .sharpness = real_or(params, "sharpness", 0),
-                      .rate = real_or(params, "rate", 0),
-                      .pool = count_or_auto(params, "pool"),
-                      .visits = count_or_auto(params, "visits"),
-                      .work = (double)count_or_auto(params, "work"),
-                      .max_loss = real_or(params, "max_loss", -1),
-                      .stream = lm_stream_of(params->owner)};
-    o->seed = lm_hash(ctx->seed, o->stream, 100);
-    if (strcmp(size, "auto") == 0)
-        return LIMN_OK;
-    o->nets = st_size_parse(size, o->size);
-    if (!o->nets) {
-        char shown[48];
-        return lm_fail(ctx, LIMN_E_USAGE,
-                       "student: size=%s is not a size; give units such as 64 or 256x128 (at most "
-                       "%d layers of %d), or two of these such as 64+256, or auto",
-                       lm_quote(size, strlen(size), shown), ST_LAYERS, ST_UNITS);
-    }
-    return LIMN_OK;
+static st_options options_of(const limn_context *ctx, const lm_params *params) {
+    st_options o = {.last = lm_param_choice(params, "last") == 1,
+                    .sharpness = real_or(params, "sharpness", 0),
+                    .rate = real_or(params, "rate", 0),
+                    .pool = count_or_auto(params, "pool"),
+                    .visits = count_or_auto(params, "visits"),
+                    .work = (double)count_or_auto(params, "work"),
+                    .max_loss = real_or(params, "max_loss", -1),
+                    .stream = lm_stream_of(params->owner)};
+    o.seed = lm_hash(ctx->seed, o.stream, 100);
+    o.nets = st_size_parse(lm_param_text(params, "size"), o.size); /* 0: auto, as was checked */
+    return o;
 }
 
-static limn_status check(limn_context *ctx, const lm_train_set *set, const st_options *o) {
-    if (!set->teacher)
-        return lm_fail(ctx, LIMN_E_USAGE, "student: a teacher is needed (--teacher)");
-    if (set->n > UINT32_MAX / 2)
-        return lm_fail(ctx, LIMN_E_DATA, "%zu rows are more than student can handle", set->n);
-    if (o->nets && (o->work > 0 || o->max_loss >= 0))
+static limn_status fail_size(limn_context *ctx, const char *size) {
+    char shown[48];
+    return lm_fail(ctx, LIMN_E_USAGE,
+                   "student: size=%s is not a size; give units such as 64 or 256x128 (at most %d "
+                   "layers of %d), or two of these such as 64+256, or auto",
+                   lm_quote(size, strlen(size), shown), ST_LAYERS, ST_UNITS);
+}
+
+limn_status st_check(limn_context *ctx, limn_task task, const lm_params *params) {
+    st_options o = options_of(ctx, params);
+    const char *size = lm_param_text(params, "size");
+    if (!o.nets && strcmp(size, "auto") != 0)
+        return fail_size(ctx, size);
+    if (o.nets && (o.work > 0 || o.max_loss >= 0))
         return lm_fail(
             ctx, LIMN_E_USAGE,
             "student: work and max_loss are what a size is chosen by; leave them out, or "
             "give size=auto");
-    if (o->nets > 1 && set->task == LIMN_REGRESS)
+    if (o.nets > 1 && task == LIMN_REGRESS)
         return lm_fail(ctx, LIMN_E_USAGE,
                        "student: two networks are for classes; to regress, give one size");
-    if (o->last && (!set->teacher->machine || set->task != LIMN_CLASSIFY))
+    if (o.last && task == LIMN_REGRESS)
+        return lm_fail(ctx, LIMN_E_USAGE, "student: last=teacher is for classes; leave it out");
+    return LIMN_OK;
+}
+
+static limn_status check_set(limn_context *ctx, const lm_train_set *set, const st_options *o) {
+    if (!set->teacher)
+        return lm_fail(ctx, LIMN_E_USAGE, "student: a teacher is needed (--teacher)");
+    if (set->n > UINT32_MAX / 2)
+        return lm_fail(ctx, LIMN_E_DATA, "%zu rows are more than student can handle", set->n);
+    if (o->last && !set->teacher->machine)
         return lm_fail(ctx, LIMN_E_USAGE,
                        "student: last=teacher needs a teacher that is an svm and classifies");
     return LIMN_OK;
@@ -266,10 +274,8 @@ static limn_status learn(limn_context *ctx, const lm_train_set *set, const st_op
 
 limn_status st_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
                      void **out) {
-    st_options options;
-    limn_status status = options_of(ctx, params, &options);
-    if (status == LIMN_OK)
-        status = check(ctx, set, &options);
+    st_options options = options_of(ctx, params);
+    limn_status status = check_set(ctx, set, &options);
     st_model *m = status == LIMN_OK ? lm_alloc_zero(&ctx->mem, 1, sizeof *m) : NULL;
     if (status == LIMN_OK && !m)
         status = lm_fail_memory(ctx);
