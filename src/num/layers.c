@@ -92,18 +92,6 @@ bool lm_layer_padded(const lm_layer *l, bool last) {
     return true;
 }
 
-size_t lm_layers_inputs(const lm_layers *net) {
-    return net->layer[0].inputs;
-}
-
-size_t lm_layers_outputs(const lm_layers *net) {
-    return net->layer[net->count - 1].outputs;
-}
-
-size_t lm_layers_stride(const lm_layers *net) {
-    return net->layer[net->count - 1].width;
-}
-
 double lm_layers_work(const lm_layers *net) {
     double work = 0;
     for (size_t l = 0; l < net->count; l++)
@@ -125,10 +113,13 @@ void lm_layers_run(const lm_layers *net, const float *x, size_t x_stride, size_t
 /* Padding never wins, nor what is found among NaN. */
 lm_best lm_layers_best(const float *out, size_t n) {
     lm_best best;
-    lm_simd_get()->layers->two_largest(out, lm_layer_width(n), &best.index, &best.gap);
-    if (best.index >= n || n < 2)
-        best = (lm_best){0, 0};
-    return best;
+    best.index = lm_simd_get()->layers->two_largest(out, lm_layer_width(n), &best.gap);
+    return best.index < n && n > 1 ? best : (lm_best){0, 0};
+}
+
+size_t lm_layers_largest(const float *out, size_t n) {
+    size_t index = lm_simd_get()->layers->largest(out, lm_layer_width(n));
+    return index < n ? index : 0;
 }
 
 void lm_layers_shift(const float *x, const float *centre, const float *unit, size_t n, float *out) {

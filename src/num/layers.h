@@ -57,10 +57,19 @@ bool lm_layer_padded(const lm_layer *layer, bool last);
 
 /* What a query multiplies and adds if nothing is 0. */
 double lm_layers_work(const lm_layers *net);
-size_t lm_layers_inputs(const lm_layers *net);
-size_t lm_layers_outputs(const lm_layers *net);
+
+static inline size_t lm_layers_inputs(const lm_layers *net) {
+    return net->layer[0].inputs;
+}
+
+static inline size_t lm_layers_outputs(const lm_layers *net) {
+    return net->layer[net->count - 1].outputs;
+}
+
 /* Floats between the outputs of two queries. */
-size_t lm_layers_stride(const lm_layers *net);
+static inline size_t lm_layers_stride(const lm_layers *net) {
+    return net->layer[net->count - 1].width;
+}
 
 /* Moves the cursor past the scratch for m <= LM_LAYERS_TILE queries at once. */
 void lm_layers_scratch(const lm_layers *net, size_t m, lm_cursor *at);
@@ -76,6 +85,8 @@ typedef struct lm_best {
 
 /* The largest of n outputs of a query, which are padded with -FLT_MAX. */
 lm_best lm_layers_best(const float *out, size_t n);
+/* Only its index. */
+size_t lm_layers_largest(const float *out, size_t n);
 
 /* x <- (x - centre) * unit for n <= count numbers of a row. */
 void lm_layers_shift(const float *x, const float *centre, const float *unit, size_t n, float *out);

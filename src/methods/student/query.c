@@ -45,10 +45,12 @@ void st_scratch(const void *opaque, size_t rows, size_t neighbors, lm_cursor *at
 
 /* ---- one row ---- */
 
-static lm_best best_of(const st_model *m, const float *z) {
+/* Without a gap if the network never hands over. */
+static inline lm_best best_of(const st_model *m, size_t net, const float *z) {
     if (m->classes == 2)
         return (lm_best){!(z[0] > 0), fabsf(z[0])};
-    return lm_layers_best(z, m->classes);
+    return m->gap[net] > 0 ? lm_layers_best(z, m->classes)
+                           : (lm_best){lm_layers_largest(z, m->classes), 0};
 }
 
 static void soften(const st_model *m, size_t net, const float *z, double *p) {
@@ -103,7 +105,7 @@ static size_t run(const st_model *m, size_t net, const float *x, const uint32_t 
     lm_layers_run(&m->net[net], x, m->d, n, l->z, to->work, l->layers);
     for (size_t i = 0; i < n; i++) {
         const float *z = l->z + i * width;
-        lm_best best = best_of(m, z);
+        lm_best best = best_of(m, net, z);
         bool passes = (double)best.gap < m->gap[net];
         if (passes)
             again[left++] = row[i];
@@ -250,7 +252,10 @@ void st_touched(const void *opaque, const float *x, size_t n, lm_touched *sum, v
 void st_passed(const st_model *m, const float *x, size_t n, size_t passed[ST_NETS], double *work,
                int32_t *classes, void *scratch) {
     answers to = {.classes = classes, .work = work};
-    answer_all(m, x, n, &to, scratch);
+    if (m->task == LIMN_REGRESS)
+        find_values(m, x, n, NULL, work, scratch);
+    else
+        answer_all(m, x, n, &to, scratch);
     for (size_t i = 0; i < ST_NETS; i++)
         passed[i] += to.passed[i];
 }

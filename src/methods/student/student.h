@@ -173,7 +173,8 @@ limn_status st_choose(limn_context *ctx, const st_lessons *lessons, const st_opt
 
 /* ---- query.c, io.c, train.c ---- */
 
-/* Classes of n <= LM_BATCH rows; adds what each network hands over, and multiply-adds. */
+/* Adds what each network hands over of n <= LM_BATCH rows, and multiply-adds; classes: of the rows
+ * (unless a model regresses). */
 void st_passed(const st_model *m, const float *x, size_t n, size_t passed[ST_NETS], double *work,
                int32_t *classes, void *scratch);
 void st_scratch(const void *model, size_t rows, size_t neighbors, lm_cursor *at);

@@ -169,12 +169,12 @@ static limn_status take_machine(limn_context *ctx, const lm_train_set *set, st_m
 
 /* ---- judging ---- */
 
-static void judge_classes(const st_lessons *l, void *scratch, st_model *m) {
+static void judge_rows(const st_lessons *l, void *scratch, st_model *m) {
     const st_judges *held = &l->held;
     size_t passed[ST_NETS] = {0}, agree = 0, wrong = 0;
     double n = held->n ? (double)held->n : 1;
     for (size_t i = 0; i < held->n; i += LM_BATCH) {
-        int32_t classes[LM_BATCH];
+        int32_t classes[LM_BATCH] = {0};
         size_t some = held->n - i < LM_BATCH ? held->n - i : LM_BATCH;
         st_passed(m, held->raw + i * l->d, some, passed, &m->work, classes, scratch);
         for (size_t q = 0; q < some; q++) {
@@ -195,10 +195,8 @@ static limn_status judge(limn_context *ctx, const st_lessons *l, const st_fit *f
     void *scratch = lm_alloc_measured(&ctx->mem, &at);
     if (!scratch)
         return lm_fail_memory(ctx);
-    if (l->classes) {
-        judge_classes(l, scratch, m);
-    } else {
-        m->work = lm_layers_work(&m->net[0]);
+    judge_rows(l, scratch, m);
+    if (!l->classes) {
         m->agreement = 1 - fit->differs;
         m->error = fit->error;
     }

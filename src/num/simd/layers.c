@@ -20,12 +20,12 @@ INLINE vec v_positive(vec a) {
 
 /* ---- lists ---- */
 
-static size_t end_list(size_t found, uint32_t *index, float *value) {
-    while (found % FLIGHT) {
-        index[found] = 0;
-        value[found++] = 0;
-    }
-    return found;
+/* Zeros after the last, up to a multiple of FLIGHT: all that may be needed, without a branch that
+ * could be mispredicted. */
+INLINE size_t end_list(size_t found, uint32_t *index, float *value) {
+    memset(index + found, 0, FLIGHT * sizeof *index);
+    memset(value + found, 0, FLIGHT * sizeof *value);
+    return (found + FLIGHT - 1) / FLIGHT * FLIGHT;
 }
 
 #if defined(__AVX512F__)
@@ -197,10 +197,12 @@ static void run_single(const lm_layer *l, const places *k, size_t m, float *out,
                                                     lm_layer_width(l->inputs));
 }
 
+/* Without the zeros at the end. */
 static double listed(const places *k, size_t m) {
     double count = 0;
     for (size_t q = 0; q < m; q++)
-        count += (double)k->count[q];
+        for (size_t i = 0; i < k->count[q]; i++)
+            count += k->value[q * k->room + i] != 0;
     return count;
 }
 
@@ -234,9 +236,27 @@ static void run(const lm_layers *net, const float *x, size_t x_stride, size_t m,
 
 /* ---- the largest ---- */
 
+/* Where the value -best is first; n if it is nowhere. */
+INLINE size_t find(const float *z, size_t n, float best) {
+    for (size_t i = 0; i < n; i += W) {
+        uint32_t found = v_equal(v_load(z + i), v_set(-best));
+        if (found)
+            return i + (size_t)__builtin_ctz(found);
+    }
+    return n;
+}
+
 /* n: a multiple of W. NaN, which sums of a damaged file can give, never wins. */
-static void two_largest(const float *z, size_t n, size_t *index, float *gap) {
-    vec first = v_set(FLT_MAX), second = first; /* of -z */
+static size_t largest(const float *z, size_t n) {
+    vec first = v_set(FLT_MAX); /* of -z */
+    for (size_t i = 0; i < n; i += W)
+        first = v_min(-v_load(z + i), first);
+    return find(z, n, v_least(first));
+}
+
+/* The same, with the gap between the two largest. */
+static size_t two_largest(const float *z, size_t n, float *gap) {
+    vec first = v_set(FLT_MAX), second = first;
     for (size_t i = 0; i < n; i += W) {
         vec v = -v_load(z + i);
         second = v_min(v_if_less(v, first, first, v), second);
@@ -244,15 +264,9 @@ static void two_largest(const float *z, size_t n, size_t *index, float *gap) {
     }
     float best = v_least(first);
     uint32_t lanes = v_equal(first, v_set(best));
-    for (*index = 0; *index < n; *index += W) {
-        uint32_t found = v_equal(v_load(z + *index), v_set(-best));
-        if (found) {
-            *index += (size_t)__builtin_ctz(found);
-            break;
-        }
-    }
     float next = v_least(v_if_less(v_set(best), first, first, second));
     *gap = lanes & (lanes - 1) ? 0 : next - best;
+    return find(z, n, best);
 }
 
 /* ---- scaling ---- */
@@ -283,6 +297,7 @@ static void adam(float *weight, float *mean, float *square, const float *grad, s
 
 const lm_simd_layers GLUE(lm_simd_layers_, LM_ISA) = {
     .run = run,
+    .largest = largest,
     .two_largest = two_largest,
     .shift = shift,
     .adam = adam,

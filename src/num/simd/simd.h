@@ -52,7 +52,8 @@ struct lm_layers; /* num/layers.h, which says what these are for */
 typedef struct lm_simd_layers {
     void (*run)(const struct lm_layers *net, const float *x, size_t x_stride, size_t m, float *out,
                 double *work, float *scratch);
-    void (*two_largest)(const float *z, size_t n, size_t *index, float *gap);
+    size_t (*largest)(const float *z, size_t n);
+    size_t (*two_largest)(const float *z, size_t n, float *gap);
     void (*shift)(const float *x, const float *centre, const float *unit, size_t n, float *out);
     void (*adam)(float *weight, float *mean, float *square, const float *grad, size_t shards,
                  size_t stride, size_t n, float rate, float correction);
