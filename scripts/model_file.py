@@ -48,12 +48,13 @@ def layers(payload, sizes):
     values, at, found = numbers(payload, "f"), 0, []
     for inputs, outputs in zip(sizes, sizes[1:]):
         width = -(-outputs // 16) * 16
+        single = outputs == 1 and 0 < len(found) == len(sizes) - 2
         bias, at = values[at:at + outputs], at + width
         weights = [[] for _ in range(inputs)]
-        if outputs == 1:
+        if single:
             weights = [[value] for value in values[at:at + inputs]]
             at += -(-inputs // 16) * 16
-        for first in range(0, width if outputs > 1 else 0, 128):
+        for first in range(0, 0 if single else width, 128):
             block = min(128, width - first)
             for row in weights:
                 row += values[at:at + block]

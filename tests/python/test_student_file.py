@@ -118,7 +118,7 @@ def trained(limn, folder, name, *words):
 
 @pytest.mark.parametrize("name, size, more", [
     ("four", "20", ""), ("four", "150", ""), ("four", "140x130", "--scale minmax"), ("four", "8+40", ""),
-    ("four", "6x5x4+20x30", "--scale none"), ("two", "12", ""), ("two", "2", ""), ("two", "4+20x17", ""),
+    ("four", "6x5x4+20x30", "--scale none"), ("two", "12", ""), ("two", "1", ""), ("two", "8x1", ""), ("two", "4+20x17", ""),
     ("far", "12", "--scale none"), ("far", "6+30", "--scale none"), ("four", "12", "-p last=teacher"),
     ("four", "6+20", "-p last=teacher"), ("two", "5", "-p last=teacher")])
 def test_a_reader_of_students_agrees(limn, folder, name, size, more):
