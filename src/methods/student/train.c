@@ -51,6 +51,11 @@ static limn_status fail_size(limn_context *ctx, const char *size) {
                    lm_quote(size, strlen(size), shown), ST_LAYERS, ST_UNITS);
 }
 
+static limn_status fail_last(limn_context *ctx) {
+    return lm_fail(ctx, LIMN_E_USAGE,
+                   "student: last=teacher needs a teacher that is an svm and classifies");
+}
+
 limn_status st_check(limn_context *ctx, limn_task task, const lm_params *params) {
     st_options o = options_of(ctx, params);
     const char *size = lm_param_text(params, "size");
@@ -64,9 +69,7 @@ limn_status st_check(limn_context *ctx, limn_task task, const lm_params *params)
     if (o.nets > 1 && task == LIMN_REGRESS)
         return lm_fail(ctx, LIMN_E_USAGE,
                        "student: two networks are for classes; to regress, give one size");
-    if (o.last && task == LIMN_REGRESS)
-        return lm_fail(ctx, LIMN_E_USAGE, "student: last=teacher is for classes; leave it out");
-    return LIMN_OK;
+    return o.last && task == LIMN_REGRESS ? fail_last(ctx) : LIMN_OK;
 }
 
 static limn_status check_set(limn_context *ctx, const lm_train_set *set, const st_options *o) {
@@ -74,10 +77,7 @@ static limn_status check_set(limn_context *ctx, const lm_train_set *set, const s
         return lm_fail(ctx, LIMN_E_USAGE, "student: a teacher is needed (--teacher)");
     if (set->n > UINT32_MAX / 2)
         return lm_fail(ctx, LIMN_E_DATA, "%zu rows are more than student can handle", set->n);
-    if (o->last && !set->teacher->machine)
-        return lm_fail(ctx, LIMN_E_USAGE,
-                       "student: last=teacher needs a teacher that is an svm and classifies");
-    return LIMN_OK;
+    return o->last && !set->teacher->machine ? fail_last(ctx) : LIMN_OK;
 }
 
 /* ---- the layers of the model ---- */
