@@ -14,8 +14,7 @@
 #include <string.h>
 
 enum { SHARD = LM_NETWORK_BATCH / LM_NETWORK_SHARDS, REPORTS = 100 };
-#define WORTH_THREADS 1e7 /* multiply-adds of a batch; of fewer, starting threads takes longer */
-
+#define REPORT_WORK 1e10 /* multiply-adds between two reports, at most: a fraction of a second */
 /* ---- networks ---- */
 
 /* Sizes are padded, so that each array begins a cache line. */
@@ -324,7 +323,7 @@ static void step(limn_context *ctx, fitting *f, size_t index) {
     const double pi = 3.14159265358979323846;
     double t = (double)index + 1;
     double rate = f->plan->rate * (1 + cos(pi * (double)index / (double)f->steps)) / 2;
-    bool spread = lm_network_work(f->net) * LM_NETWORK_BATCH >= WORTH_THREADS;
+    bool spread = lm_network_work(f->net) >= LM_NETWORK_LARGE;
     take_batch(f);
     lm_parallel(spread ? ctx->threads : 1, LM_NETWORK_SHARDS, do_shard, &f->batch);
     lm_simd_get()->layers->adam(f->net->all, f->mean, f->square, f->batch.grad, LM_NETWORK_SHARDS,
@@ -333,11 +332,13 @@ static void step(limn_context *ctx, fitting *f, size_t index) {
 }
 
 static limn_status run(limn_context *ctx, fitting *f) {
+    double work = 3 * lm_network_work(f->net) * LM_NETWORK_BATCH * (double)f->steps;
     size_t reports = f->plan->reports ? f->plan->reports : REPORTS;
+    reports = work / REPORT_WORK > (double)reports ? (size_t)(work / REPORT_WORK) : reports;
     limn_status status = LIMN_OK;
     for (size_t s = 0; s < f->steps && status == LIMN_OK; s++) {
         step(ctx, f, s);
-        bool due = (s + 1) * reports / f->steps > s * reports / f->steps;
+        bool due = reports >= f->steps || (s + 1) * reports / f->steps > s * reports / f->steps;
         if (due && f->plan->news)
             status = f->plan->news(ctx, f->plan->user, f->net, (s + 1) * LM_NETWORK_BATCH,
                                    f->steps * LM_NETWORK_BATCH);

@@ -14,6 +14,9 @@
 #include "num/layers.h"
 
 enum { LM_NETWORK_BATCH = 256, LM_NETWORK_SHARDS = 4 };
+/* Multiply-adds of a network whose batches are spread over threads; with fewer, starting threads
+ * takes longer. */
+#define LM_NETWORK_LARGE 4e4
 
 /* Weights as they are fitted: layer l has weight[l][i * outputs + o] and bias[l][o]. */
 typedef struct lm_network {
@@ -43,7 +46,7 @@ typedef struct lm_network_plan {
     uint64_t seed;
     lm_network_news *news;
     void *user;
-    size_t reports; /* how often there is news; 0: 100 times */
+    size_t reports; /* how often there is news, at least; 0: 100 times */
 } lm_network_plan;
 
 /* Random weights. sizes: inputs, then the outputs of each layer. The planes of the first layer pass

@@ -32,16 +32,26 @@ typedef struct first_plan {
     char wishes[PARAMS_TEXT];
 } first_plan;
 
-/* Cuts "key=value key=value" into its parts; how many there are. */
-static size_t cut(const char *wishes, first_plan *first) {
+/* Whether a value is given for the key of a wish. */
+static bool is_given(const char *wish, const limn_train_options *options) {
+    size_t key = strcspn(wish, "=") + 1;
+    for (size_t i = 0; i < options->teacher_param_count; i++)
+        if (strncmp(options->teacher_params[i], wish, key) == 0)
+            return true;
+    return false;
+}
+
+/* Cuts "key=value key=value" into its parts, without those that are given; how many are left. */
+static size_t cut(const char *wishes, const limn_train_options *options, first_plan *first) {
     size_t count = 0;
     char *at = first->wishes;
     (void)snprintf(at, PARAMS_TEXT, "%s", wishes);
     for (char *end; *at && count < LM_PARAMS_MAX; at = end) {
         end = at + strcspn(at, " ");
-        first->params[count++] = at;
         if (*end)
             *end++ = '\0';
+        if (!is_given(at, options))
+            first->params[count++] = at;
     }
     return count;
 }
@@ -54,7 +64,7 @@ static limn_status plan_first(limn_context *ctx, const lm_method *method, size_t
     first->options.scale = options->scale;
     first->options.params = first->params;
     bool wishes = plan->by_default && method->teacher_params && rows >= FEW_ROWS;
-    size_t count = wishes ? cut(method->teacher_params, first) : 0;
+    size_t count = wishes ? cut(method->teacher_params, options, first) : 0;
     if (options->teacher_param_count > LM_PARAMS_MAX)
         return lm_fail(ctx, LIMN_E_USAGE, "%zu parameters for the teacher are too many",
                        options->teacher_param_count);
@@ -128,6 +138,12 @@ static limn_status check_data(limn_context *ctx, const limn_model *model, const 
     return LIMN_OK;
 }
 
+/* Parameters may hold names of classes, in any letters. */
+static void make_plain(char *text) {
+    for (; *text; text++)
+        *text = *text >= ' ' && *text <= '~' ? *text : '?';
+}
+
 /* In words: "svm (C=auto gamma=auto), trained first on 20000 of 60000 rows". */
 static limn_status describe_first(limn_context *ctx, const first_plan *first, const limn_data *data,
                                   lm_teaching *t) {
@@ -142,6 +158,7 @@ static limn_status describe_first(limn_context *ctx, const first_plan *first, co
     if (used < (int)sizeof text && t->trained->rows != data->n)
         (void)snprintf(text + used, sizeof text - (size_t)used, " on %llu of %zu rows",
                        (unsigned long long)t->trained->rows, data->n);
+    make_plain(text);
     t->about = lm_strdup(&ctx->mem, text);
     return t->about ? LIMN_OK : lm_fail_memory(ctx);
 }

@@ -88,7 +88,7 @@ lm_best lm_layers_best(const float *out, size_t n);
 /* Only its index. */
 size_t lm_layers_largest(const float *out, size_t n);
 
-/* x <- (x - centre) * unit for n <= count numbers of a row. */
+/* out <- (x - centre) * unit, for the n numbers of a row. */
 void lm_layers_shift(const float *x, const float *centre, const float *unit, size_t n, float *out);
 
 #endif

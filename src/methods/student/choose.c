@@ -49,7 +49,7 @@ static limn_status gap_between(limn_context *ctx, const st_lessons *l, const flo
 
 /* ---- temperature ---- */
 
-/* The mean of -log P(label) of rows held out. */
+/* The sum of -log P(label) over the rows held out. */
 static double log_loss(const st_lessons *l, const float *out, double tau) {
     double sum = 0;
     for (size_t i = 0; i < l->held.n; i++) {
@@ -146,7 +146,8 @@ static size_t pick(const candidate *list, size_t count, const st_options *o) {
 }
 
 /* What was chosen, and whether it is what was asked for. */
-static void tell(limn_context *ctx, const st_fit *fits, const candidate *c, const st_options *o) {
+static void tell(limn_context *ctx, const st_fit *fits, const candidate *c, const st_options *o,
+                 bool classes) {
     char text[ST_SIZE_TEXT];
     st_size sizes[ST_NETS] = {fits[c->choice.fit[0]].size, fits[c->choice.fit[1]].size};
     st_size_format(sizes, c->choice.nets, text);
@@ -157,8 +158,8 @@ static void tell(limn_context *ctx, const st_fit *fits, const candidate *c, cons
     if (o->max_loss >= 0 && c->differs > o->max_loss)
         lm_warn(ctx,
                 "student: no size keeps to max_loss=%g; size=%s differs from the teacher in %.2f "
-                "%% of the rows held out",
-                o->max_loss, text, 100 * c->differs);
+                "%% of the %s held out",
+                o->max_loss, text, 100 * c->differs, classes ? "rows" : "variance of rows");
 }
 
 static bool is_smaller(const st_lessons *l, const st_fit *a, const st_fit *b) {
@@ -177,7 +178,7 @@ static limn_status choose_sizes(limn_context *ctx, const st_lessons *l, const st
     if (status == LIMN_OK) {
         const candidate *picked = &list[pick(list, made, o)];
         *choice = picked->choice;
-        tell(ctx, fits, picked, o);
+        tell(ctx, fits, picked, o, l->classes > 0);
     }
     lm_free(&ctx->mem, list);
     return status;

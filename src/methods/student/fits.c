@@ -26,7 +26,9 @@ static double share_that_differs(const st_lessons *l, const float *out, const in
     return n ? (double)differ / (double)n : 0;
 }
 
-/* The share of the variance that is not explained: values are standardised. */
+#define CONSTANT 1e-12 /* variance of standardised values that rounding can give */
+
+/* The share of the variance that is not explained. */
 static double share_unexplained(const float *out, const double *value, size_t n) {
     double squares = 0, mean = 0, around = 0;
     for (size_t i = 0; i < n; i++)
@@ -35,7 +37,7 @@ static double share_unexplained(const float *out, const double *value, size_t n)
         squares += ((double)out[i] - value[i]) * ((double)out[i] - value[i]);
         around += (value[i] - mean) * (value[i] - mean);
     }
-    return around > 0 ? squares / around : squares > 1e-6 * (double)n;
+    return around > CONSTANT * (double)n ? squares / around : squares > 1e-6 * (double)n;
 }
 
 static limn_status judge(limn_context *ctx, const st_lessons *l, const lm_network *net,
@@ -110,6 +112,7 @@ typedef struct report {
     job *job;
     st_fit *fit;
     size_t seen;
+    size_t judged; /* percents of the visits */
 } report;
 
 static limn_status tell(limn_context *ctx, void *user, const lm_network *net, size_t visited,
@@ -119,11 +122,13 @@ static limn_status tell(limn_context *ctx, void *user, const lm_network *net, si
     const st_lessons *l = j->lessons;
     uint64_t done = atomic_fetch_add(&j->visited, visited - r->seen) + visited - r->seen;
     r->seen = visited;
-    (void)visits;
-    limn_status status = judge(ctx, l, net, &l->held, &r->fit->held);
-    if (status != LIMN_OK)
-        return status;
-    hear_error(j, error_of(l, r->fit));
+    if (r->judged != 100 * visited / visits) {
+        limn_status status = judge(ctx, l, net, &l->held, &r->fit->held);
+        if (status != LIMN_OK)
+            return status;
+        hear_error(j, error_of(l, r->fit));
+        r->judged = 100 * visited / visits;
+    }
     if (!j->alone) /* the job reports */
         return lm_progress(ctx, j->stage, 0, 0, -1);
     return lm_progress_tell(ctx, &(limn_progress){.stage = j->stage,
@@ -163,10 +168,8 @@ static void count_visits(void *user, uint64_t *done, uint64_t *total) {
     *total = j->visits;
 }
 
-#define ALONE 4e4 /* multiply-adds: a batch of such a network is worth several threads */
-
 static bool is_large(const st_lessons *l, const st_fit *fit) {
-    return st_size_work(&fit->size, l->d, l->outputs) > ALONE;
+    return st_size_work(&fit->size, l->d, l->outputs) >= LM_NETWORK_LARGE;
 }
 
 /* The fits that are large, or those that are not; the last one is the largest of its kind, as a

@@ -174,7 +174,7 @@ static limn_status get_all(limn_context *ctx, const lm_file *file, const lm_shap
                            st_model *m) {
     bool fits = shape->task == LIMN_REGRESS || (shape->task == LIMN_CLASSIFY && shape->classes);
     if (!fits || shape->classes > 1 << 20 || shape->d == 0 || shape->d > UINT32_MAX / 2)
-        return lm_file_bad(ctx, file, "its task or number of classes, %zu, is invalid",
+        return lm_file_bad(ctx, file, "its task, number of classes, %zu, or of features is invalid",
                            shape->classes);
     m->task = shape->task;
     m->d = shape->d;

@@ -20,7 +20,7 @@ enum {
 #define POOL_CELLS 1.5e8 /* floats of the pool, at most */
 #define BOUNDED 0.005    /* a feature has an end where more rows are than this */
 #define STRAY 0.4        /* noise of points that stray, as a share of each feature's spread */
-#define RARE 0.9         /* a feature that has one value in more rows than this */
+#define RARE 0.9         /* share of rows in which a feature has its lowest or highest value */
 
 enum { HOLD, POOL, JUDGE, STRAYED }; /* streams of random numbers */
 
@@ -91,8 +91,11 @@ static limn_status find_scale(limn_context *ctx, const lm_train_set *set, st_les
         for (size_t j = 0; j < set->d; j++)
             l->centre[j] += (double)set->x[i * set->d + j] / (double)set->n;
     count_ends(set, &l->features, l->at_end);
-    for (size_t j = 0; j < set->d; j++)
-        l->divisor[j] = divisor_of(&l->features, j, l->at_end[0][j]);
+    for (size_t j = 0; j < set->d; j++) {
+        if (l->features.spread[j] <= 0) /* the mean is rounded */
+            l->centre[j] = (double)l->features.low[j];
+        l->divisor[j] = divisor_of(&l->features, j, fmax(l->at_end[0][j], l->at_end[1][j]));
+    }
     return LIMN_OK;
 }
 
@@ -104,7 +107,7 @@ static void standardise(const st_lessons *l, float *x, size_t n) {
 
 /* ---- what the teacher says ---- */
 
-/* The class that the teacher gives. votes: classes. */
+/* The class that the teacher's answer says: of pairs, by their votes. votes: classes. */
 static int32_t class_of(const lm_teacher *t, const double *answer, int32_t *votes) {
     if (t->kind == LM_TEACHES_PAIRS)
         return lm_vote_pairs(t->classes, answer, votes);
@@ -388,20 +391,31 @@ static void mix_labels(const lm_train_set *set, const parts *p, st_lessons *l) {
         }
 }
 
+/* The mean and the spread of values of any size; equal ones have exactly themselves and 1. */
+static void measure(const double *value, size_t n, double *mean, double *spread) {
+    double low = value[0], high = value[0], squares = 0;
+    *mean = 0;
+    for (size_t i = 0; i < n; i++) {
+        low = fmin(low, value[i]);
+        high = fmax(high, value[i]);
+        *mean += value[i] / (double)n;
+    }
+    double farthest = fmax(high - *mean, *mean - low);
+    if (low == high) {
+        *mean = low;
+        *spread = 1;
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        squares += pow((value[i] - *mean) / farthest, 2) / (double)n;
+    *spread = farthest * sqrt(squares);
+}
+
 /* Standardised values of the teacher, and of rows half their own. value: points + rows. */
 static void take_values(const lm_train_set *set, const parts *p, const double *value,
                         st_lessons *l) {
-    size_t n = l->points + l->rows;
-    double sum = 0, farthest = 0, squares = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += value[i] / (double)n;
-    for (size_t i = 0; i < n; i++)
-        farthest = fmax(farthest, fabs(value[i] - sum));
-    for (size_t i = 0; i < n && farthest > 0; i++) /* squares of any values stay in range */
-        squares += pow((value[i] - sum) / farthest, 2) / (double)n;
-    l->mean = sum;
-    l->spread = farthest > 0 ? farthest * sqrt(squares) : 1;
-    for (size_t i = 0; i < n; i++) {
+    measure(value, l->points + l->rows, &l->mean, &l->spread);
+    for (size_t i = 0; i < l->points + l->rows; i++) {
         double own = i < l->points ? value[i] : (value[i] + set->target[p->row[i - l->points]]) / 2;
         l->target[0][i] = (float)((own - l->mean) / l->spread);
     }
@@ -411,6 +425,18 @@ static void take_values(const lm_train_set *set, const parts *p, const double *v
     }
     for (size_t i = 0; i < l->fresh.n; i++)
         l->fresh.value[i] = (l->fresh.value[i] - l->mean) / l->spread;
+}
+
+#define LARGEST 1e290
+
+static limn_status check_values(limn_context *ctx, const double *value, size_t n,
+                                const char *whose) {
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(value[i]) <= LARGEST))
+            return lm_fail(ctx, LIMN_E_DATA,
+                           "student: %s have values beyond %g; divide the targets by a number",
+                           whose, LARGEST);
+    return LIMN_OK;
 }
 
 /* What the distances of the two nearest classes differ by on the rows held out, on average. */
@@ -449,6 +475,8 @@ static limn_status learn_pool(limn_context *ctx, const lm_train_set *set, const 
         memcpy(to.target, l->target, sizeof to.target);
         status = ask(ctx, set->teacher, l, l->x, n, &to);
     }
+    if (status == LIMN_OK && !set->label)
+        status = check_values(ctx, value, n, "the teacher's answers");
     if (status == LIMN_OK && set->label)
         mix_labels(set, p, l);
     else if (status == LIMN_OK)
@@ -505,6 +533,7 @@ static limn_status fill(limn_context *ctx, const lm_train_set *set, const st_opt
     lm_pool_rows learned = {.n = 0}, held = {.n = 0};
     const uint32_t *judged = p->held ? p->row + p->learned : p->row;
     size_t judges = p->held ? p->held : p->learned;
+    judges = judges < HELD_MOST ? judges : HELD_MOST;
     l->rows = p->learned;
     l->points = o->pool ? o->pool : times_of(set, o, p->learned) * p->learned;
     l->compared = p->learned / 10;
@@ -539,7 +568,11 @@ limn_status st_lessons_make(limn_context *ctx, const lm_train_set *set, const st
                       .width = set->label ? set->classes : 1,
                       .outputs = st_outputs(set->task, set->classes)};
     plan_sharpness(set, options, l);
-    limn_status status = lm_pool_features_find(ctx, set->x, set->n, set->d, &l->features);
+    limn_status status = set->target && !set->label
+                             ? check_values(ctx, set->target, set->n, "the targets")
+                             : LIMN_OK;
+    if (status == LIMN_OK)
+        status = lm_pool_features_find(ctx, set->x, set->n, set->d, &l->features);
     if (status == LIMN_OK)
         status = find_scale(ctx, set, l);
     if (status == LIMN_OK)

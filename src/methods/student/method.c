@@ -54,8 +54,8 @@ static const limn_param params[] = {
      .max = 1e12,
      .can_be_auto = 1},
     {.key = "max_loss",
-     .help = "size=auto: the share of rows held out that may differ from the teacher; auto: hardly "
-             "more than of the best size",
+     .help = "size=auto: the share of rows held out (regress: of their variance) that may differ "
+             "from the teacher; auto: hardly more than of the best size",
      .type = LIMN_PARAM_REAL,
      .default_value = "auto",
      .min = 0,
@@ -79,7 +79,7 @@ const lm_method lm_method_student = {
     .can = LIMN_CAN_CLASSIFY | LIMN_CAN_REGRESS | LIMN_CAN_BE_TAUGHT,
     .teacher_params = "C=auto gamma=auto",
     .teacher_rows = 20000,
-    .brief = "size=8 pool=300 visits=3000 sharpness=8 rate=0.02",
+    .brief = "size=8 pool=300 visits=3000 rate=0.02",
     .check = st_check,
     .train = st_train,
     .destroy = st_destroy,

@@ -56,7 +56,8 @@ static inline lm_best best_of(const st_model *m, size_t net, const float *z) {
 static void soften(const st_model *m, size_t net, const float *z, double *p) {
     double tau = m->tau[net], sum = 0;
     if (m->classes == 2) {
-        double small = exp(-fabs((double)z[0]) / tau), less = small / (1 + small);
+        double small = exp(-fabs((double)z[0]) / tau);
+        double less = small >= 0 ? small / (1 + small) : 0.5; /* NaN */
         p[0] = z[0] > 0 ? 1 - less : less;
         p[1] = 1 - p[0];
         return;
@@ -64,8 +65,9 @@ static void soften(const st_model *m, size_t net, const float *z, double *p) {
     double most = (double)z[lm_argmax_float(z, m->classes)];
     for (size_t c = 0; c < m->classes; c++)
         sum += p[c] = exp(((double)z[c] - most) / tau);
+    bool sound = sum >= 1 && sum < INFINITY; /* the sums of a damaged file may overflow */
     for (size_t c = 0; c < m->classes; c++)
-        p[c] /= sum;
+        p[c] = sound ? p[c] / sum : 1 / (double)m->classes;
 }
 
 /* The class that is answered is the most probable one, also if others are as probable. */
@@ -219,7 +221,7 @@ static double units_of(const st_model *m, size_t net) {
 
 /* A vector is a unit of a network, or a support vector of the teacher's machine. */
 static lm_touched touched_by(const st_model *m, double rows, const double *passed, double work) {
-    lm_touched t = {0, 0};
+    lm_touched t = {m->nets ? 0 : rows, 0};
     double reached = rows;
     for (size_t i = 0; i < m->nets; i++) {
         t.vectors += reached * units_of(m, i);
@@ -283,8 +285,7 @@ void st_stats(const void *opaque, lm_stats *stats) {
         {"learning rate", m->rate, true},
         {"visits", m->visits, true},
     };
-    *stats = (lm_stats){.touched = m->nets ? touched_by(m, 1, m->passed, m->work)
-                                           : (lm_touched){1, sizeof(double)}};
+    *stats = (lm_stats){.touched = touched_by(m, 1, m->passed, m->work)};
     for (size_t i = 0; i < LM_COUNT(list); i++)
         if (list[i].shown) {
             stats->list[stats->count].name = list[i].name;

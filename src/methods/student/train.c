@@ -69,6 +69,13 @@ limn_status st_check(limn_context *ctx, limn_task task, const lm_params *params)
     if (o.nets > 1 && task == LIMN_REGRESS)
         return lm_fail(ctx, LIMN_E_USAGE,
                        "student: two networks are for classes; to regress, give one size");
+    if (o.nets > 1 && st_size_work(&o.size[0], 16, 2) >= st_size_work(&o.size[1], 16, 2))
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "student: size=%s hands over to a network that is not larger; give the "
+                       "smaller one first",
+                       size);
+    if (o.sharpness > 0 && task == LIMN_REGRESS)
+        return lm_fail(ctx, LIMN_E_USAGE, "student: sharpness is for classes; leave it out");
     return o.last && task == LIMN_REGRESS ? fail_last(ctx) : LIMN_OK;
 }
 
@@ -76,8 +83,11 @@ static limn_status check_set(limn_context *ctx, const lm_train_set *set, const s
     if (!set->teacher)
         return lm_fail(ctx, LIMN_E_USAGE, "student: a teacher is needed (--teacher)");
     if (set->n > UINT32_MAX / 2)
-        return lm_fail(ctx, LIMN_E_DATA, "%zu rows are more than student can handle", set->n);
-    return o->last && !set->teacher->machine ? fail_last(ctx) : LIMN_OK;
+        return lm_fail(
+            ctx, LIMN_E_DATA,
+            "%zu rows are more than student can handle; train on a part of them (--subsample)",
+            set->n);
+    return o->last && set->classes > 1 && !set->teacher->machine ? fail_last(ctx) : LIMN_OK;
 }
 
 /* ---- the layers of the model ---- */
@@ -133,6 +143,12 @@ static limn_status take_net(limn_context *ctx, const st_lessons *l, st_fit *fit,
         return lm_fail_memory(ctx);
     m->data[i] = data;
     fold(l, m, &fit->net);
+    for (size_t k = 0; k < fit->net.count; k++)
+        if (!isfinite(fit->net.all[k]))
+            return lm_fail(ctx, LIMN_E_DATA,
+                           "student: the weights of the network grew beyond all bounds; give a "
+                           "smaller rate than %g",
+                           fit->rate);
     lm_layers_view(fit->net.size, fit->net.layers, data, &m->net[i]);
     for (size_t k = 0; k < fit->net.layers; k++) {
         const lm_layer *layer = &m->net[i].layer[k];
@@ -278,8 +294,12 @@ limn_status st_train(limn_context *ctx, const lm_train_set *set, const lm_params
     if (status == LIMN_OK && !m)
         status = lm_fail_memory(ctx);
     if (status == LIMN_OK) {
-        *m = (st_model){
-            .task = set->task, .d = set->d, .classes = set->classes, .tau = {1, 1}, .owned = true};
+        *m = (st_model){.task = set->task,
+                        .d = set->d,
+                        .classes = set->classes,
+                        .tau = {1, 1},
+                        .agreement = 1,
+                        .owned = true}; /* agreement: of a constant */
         if (set->task == LIMN_REGRESS || set->classes > 1)
             status = learn(ctx, set, &options, m);
     }
