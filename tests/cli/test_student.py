@@ -17,7 +17,7 @@ import pytest
 from table import LIMN, TIMEOUT, blobs, environment
 
 NAMES = ["1", "2", "3"]
-QUICK = ["-p", "pool=2000", "-p", "visits=30000", "-p", "rate=0.02", "-p", "sharpness=8"]
+QUICK = ["-p", "pool=2000", "-p", "visits=30000", "-p", "rate=0.02"]
 SMALL = ["-p", "size=8", *QUICK]
 
 
@@ -61,9 +61,9 @@ def test_an_svm_with_chosen_parameters_teaches_unless_another_is_named(limn, num
     assert "drawn from" in limn("info", "m.limn").stdout
 
 
-def test_parameters_of_the_default_teacher_follow_its_own(limn, numbers):
+def test_parameters_that_are_given_replace_those_of_the_default_teacher(limn, numbers):
     said = train(limn, numbers, *SMALL, "-p", "teacher.C=3").stdout
-    assert "drawn from svm (C=auto gamma=auto C=3), trained first" in said
+    assert "drawn from svm (gamma=auto C=3), trained first" in said
 
 
 def test_a_method_that_is_named_teaches_with_its_own_parameters(limn, numbers):
@@ -223,11 +223,10 @@ def read_until(control, text):
 def test_progress_says_how_good_it_is_so_far(tmp_path, numbers, curve, task, detail):
     control, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
-    data = numbers if task == "classify" else curve
+    data, sharp = (numbers, ["-p", "sharpness=2"]) if task == "classify" else (curve, [])
     process = subprocess.Popen(
         [LIMN, "train", data, "--task", task, "-m", "student", "--teacher", "knn", "-p", "size=16",
-         "-p", "pool=500", "-p", "visits=400000000", "-p", "rate=0.01", "-p", "sharpness=2", "-o",
-         "m.limn"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=terminal, env=environment())
+         "-p", "pool=500", "-p", "visits=400000000", "-p", "rate=0.01", *sharp, "-o", "m.limn"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=terminal, env=environment())
     os.close(terminal)
     try:
         seen = read_until(control, detail)
@@ -239,3 +238,32 @@ def test_progress_says_how_good_it_is_so_far(tmp_path, numbers, curve, task, det
         os.close(control)
     assert "fitting" in seen
     assert not (tmp_path / "m.limn").exists()
+
+
+def test_what_regression_does_not_have_is_refused(limn, curve):
+    done = limn("train", curve, "--task", "regress", "-m", "student", "-p", "sharpness=3", "-o",
+                "m.limn", code=2)
+    assert "sharpness is for classes" in done.stderr
+
+
+def test_the_second_network_must_be_larger(limn, numbers):
+    done = limn("train", numbers, "-m", "student", "-p", "size=64+16", "-o", "m.limn", code=2)
+    assert "give the smaller one first" in done.stderr
+
+
+def test_a_constant_target_is_a_constant(limn, tmp_path):
+    rows = "".join(f"{i},3.3\n" for i in range(60))
+    (tmp_path / "constant.csv").write_text("x,y\n" + rows)
+    limn("train", "constant.csv", "--task", "regress", "-m", "student", "--teacher", "knn", "-p",
+         "size=8", "-o", "m.limn")
+    assert set(limn("predict", "m.limn", "constant.csv").stdout.split()) == {"3.3"}
+    assert described(limn, "m.limn")["stats"]["R2 against the teacher"] == 1
+
+
+def test_a_teacher_with_class_names_in_any_letters_is_saved(limn, tmp_path):
+    names = ["größe", "länge"]
+    rows = "".join(f"{i % 7},{i % 5},{names[i % 2]}\n" for i in range(60))
+    (tmp_path / "named.csv").write_text("a,b,class\n" + rows, encoding="utf-8")
+    limn("train", "named.csv", "-m", "student", "--teacher", "svm", "-p",
+         "teacher.class_weight=größe:2", *SMALL, "-o", "m.limn")
+    assert described(limn, "m.limn")["teacher"] == "svm (class_weight=gr????e:2), trained first"

@@ -105,7 +105,7 @@ static unsigned char *after(unsigned char *section, size_t size, const char *key
     return NULL;
 }
 
-#define SMALL "pool=60 visits=300 rate=0.02 sharpness=8 "
+#define SMALL "pool=60 visits=300 rate=0.02 "
 
 typedef struct form {
     const char *params;

@@ -4,7 +4,7 @@
 #include "num/platt.h"
 #include "student_world.h"
 
-#define BRIEF "pool=300 visits=3000 sharpness=8 rate=0.02 "
+#define BRIEF "pool=300 visits=3000 rate=0.02 "
 
 /* ---- answers ---- */
 

@@ -71,8 +71,9 @@ static limn_status get_size(limn_context *ctx, const lm_kv *kv, const lm_file *f
     if (status != LIMN_OK)
         return status;
     m->nets = *text ? st_size_parse(text, m->size) : 0;
-    bool needed = m->task == LIMN_REGRESS || m->classes > 1;
-    if ((m->nets == 0) == needed || (m->task == LIMN_REGRESS && m->nets > 1))
+    bool regress = m->task == LIMN_REGRESS;
+    if ((*text && !m->nets) || (!regress && (m->nets == 0) != (m->classes == 1)) ||
+        (regress && m->nets > 1))
         return lm_file_bad(ctx, file, "its size, '%.40s', is invalid", text);
     return LIMN_OK;
 }

@@ -391,8 +391,8 @@ static void mix_labels(const lm_train_set *set, const parts *p, st_lessons *l) {
         }
 }
 
-/* The mean and the spread of values of any size; equal ones have exactly themselves and 1. */
-static void measure(const double *value, size_t n, double *mean, double *spread) {
+/* The mean and the spread of values of any size; true: all are equal. */
+static bool measure(const double *value, size_t n, double *mean, double *spread) {
     double low = value[0], high = value[0], squares = 0;
     *mean = 0;
     for (size_t i = 0; i < n; i++) {
@@ -404,17 +404,18 @@ static void measure(const double *value, size_t n, double *mean, double *spread)
     if (low == high) {
         *mean = low;
         *spread = 1;
-        return;
+        return true;
     }
     for (size_t i = 0; i < n; i++)
         squares += pow((value[i] - *mean) / farthest, 2) / (double)n;
     *spread = farthest * sqrt(squares);
+    return false;
 }
 
 /* Standardised values of the teacher, and of rows half their own. value: points + rows. */
 static void take_values(const lm_train_set *set, const parts *p, const double *value,
                         st_lessons *l) {
-    measure(value, l->points + l->rows, &l->mean, &l->spread);
+    l->constant = measure(value, l->points + l->rows, &l->mean, &l->spread);
     for (size_t i = 0; i < l->points + l->rows; i++) {
         double own = i < l->points ? value[i] : (value[i] + set->target[p->row[i - l->points]]) / 2;
         l->target[0][i] = (float)((own - l->mean) / l->spread);

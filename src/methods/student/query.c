@@ -207,7 +207,11 @@ static void find_values(const st_model *m, const float *x, size_t n, double *val
 }
 
 void st_values(const void *opaque, const float *x, size_t n, double *values, void *scratch) {
-    find_values(opaque, x, n, values, NULL, scratch);
+    const st_model *m = opaque;
+    if (m->nets)
+        find_values(m, x, n, values, NULL, scratch);
+    for (size_t i = 0; i < n && !m->nets; i++)
+        values[i] = m->mean;
 }
 
 /* ---- figures ---- */
@@ -241,7 +245,7 @@ void st_touched(const void *opaque, const float *x, size_t n, lm_touched *sum, v
     int32_t classes[LM_BATCH];
     double work = 0;
     answers to = {.classes = classes, .work = &work};
-    if (m->task == LIMN_REGRESS)
+    if (m->nets && m->task == LIMN_REGRESS)
         find_values(m, x, n, NULL, &work, scratch);
     else if (m->nets)
         answer_all(m, x, n, &to, scratch);

@@ -110,6 +110,7 @@ typedef struct st_lessons {
     double *centre, *divisor; /* d each: standardised = (x - centre) / divisor */
     double *at_end[2];        /* d each: share of rows with the lowest value, with the highest */
     double mean, spread;      /* regress: of the teacher's values */
+    bool constant;            /* regress: these are all equal */
     size_t points, rows;      /* points of the pool, and the rows after them */
     float *x;                 /* (points + rows) x d, standardised */
     size_t sharps;

@@ -278,7 +278,9 @@ static limn_status learn(limn_context *ctx, const lm_train_set *set, const st_op
                          st_model *m) {
     st_lessons lessons;
     limn_status status = st_lessons_make(ctx, set, o, &lessons);
-    if (status == LIMN_OK)
+    if (status == LIMN_OK && lessons.constant)
+        m->mean = lessons.mean;
+    else if (status == LIMN_OK)
         status = fit(ctx, set, &lessons, o, m);
     if (status == LIMN_OK)
         tell(ctx, m);
