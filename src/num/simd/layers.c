@@ -52,17 +52,30 @@ INLINE size_t list(int inputs, const float *x, size_t n, uint32_t *index, float 
 
 #else
 
+/* W numbers, those whose bit is set. Without a branch: which are kept is hard to predict. */
+INLINE size_t keep(vec v, uint32_t bits, size_t first, size_t found, uint32_t *index,
+                   float *value) {
+    float lane[W];
+    v_store(lane, v);
+    UNROLL
+    for (size_t k = 0; k < W; k++) {
+        index[found] = (uint32_t)(first + k);
+        value[found] = lane[k];
+        found += bits >> k & 1;
+    }
+    return found;
+}
+
 INLINE size_t list(int inputs, const float *x, size_t n, uint32_t *index, float *value) {
+    const vec most = v_set(LM_LAYER_FAR);
+    const uint32_t all = (1u << W) - 1;
     size_t found = 0;
-    for (size_t i = 0; i < n; i++) {
-        float v = x[i];
-        if (inputs) {
-            v = v < LM_LAYER_FAR ? v : LM_LAYER_FAR;
-            v = v > -LM_LAYER_FAR ? v : -LM_LAYER_FAR;
-        }
-        index[found] = (uint32_t)i;
-        value[found] = v;
-        found += inputs ? v != 0 : v > 0;
+    for (size_t i = 0; i < n; i += W) {
+        vec v = n - i < W ? v_load_part(x + i, n - i, 0) : v_load(x + i);
+        if (inputs)
+            v = v_if_less(v, -most, -most, v_min(v, most));
+        uint32_t off = inputs ? v_equal(v, (vec){0}) : v_not_above(v, (vec){0});
+        found = keep(v, ~off & all, i, found, index, value);
     }
     return end_list(found, index, value);
 }
