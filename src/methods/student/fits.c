@@ -102,7 +102,7 @@ static const char *detail_of(void *user) {
     return say_error(user);
 }
 
-static void hear_error(job *j, double error) {
+static void record_error(job *j, double error) {
     uint64_t own = (uint64_t)(fmin(error, 1e6) * 1e6 + 0.5), least = atomic_load(&j->least);
     while (own < least && !atomic_compare_exchange_weak(&j->least, &least, own))
         ;
@@ -126,7 +126,7 @@ static limn_status tell(limn_context *ctx, void *user, const lm_network *net, si
         limn_status status = judge(ctx, l, net, &l->held, &r->fit->held);
         if (status != LIMN_OK)
             return status;
-        hear_error(j, error_of(l, r->fit));
+        record_error(j, error_of(l, r->fit));
         r->judged = 100 * visited / visits;
     }
     if (!j->alone) /* the job reports */
