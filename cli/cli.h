@@ -23,6 +23,7 @@ enum {
     EXIT_USAGE = 2,
     EXIT_DATA = 3,
     EXIT_MODEL = 4,
+    EXIT_BUDGET = 5,
     EXIT_INTERRUPTED = 130,
     EXIT_PIPE_CLOSED = 141 /* main raises SIGPIPE instead, as other filters do */
 };
@@ -40,7 +41,9 @@ typedef enum cli_kind {
     CLI_REAL,      /* double in (min, max] */
     CLI_CHOICE,    /* int: the index in argument, which reads "a|b|c" */
     CLI_DELIMITER, /* char */
-    CLI_EVERY      /* cli_every: "1000" rows or "30s" */
+    CLI_EVERY,     /* cli_every: "1000" rows or "30s" */
+    CLI_DURATION   /* double, in seconds: "20us", "3m"; in min..max. Without a unit: seconds if min
+                    * is at least one, else it is refused */
 } cli_kind;
 
 typedef struct cli_every {
@@ -79,6 +82,8 @@ typedef struct cli_args {
     size_t alias_count;
     uint64_t seed, threads, neighbors, rows; /* threads 0: all cores */
     double subsample;
+    const char *data, *test;             /* of accelerate */
+    double max_loss, budget, time_limit; /* max_loss below 0: the default; seconds */
     int resume, compact;
     const char *forget; /* file of ids */
     uint64_t report_every;
@@ -139,6 +144,7 @@ void cli_print_markdown_synth(const limn_synth_info *synth, FILE *file);
 void cli_print_bash(FILE *file);
 void cli_print_zsh(FILE *file);
 
+int cmd_accelerate(const cli_args *args);
 int cmd_convert(const cli_args *args);
 int cmd_eval(const cli_args *args);
 int cmd_help(const cli_args *args);

@@ -16,11 +16,12 @@ const char *const cli_first_examples[] = {"limn train iris.csv -m knn -o iris.li
 const cli_note cli_program_options[] = {
     {"--help", "print the overview"}, {"--version", "print the version"}, {NULL, NULL}};
 
-const cli_note cli_exit_codes[] = {
-    {"0", "done"},           {"1", "failed while running"}, {"2", "usage error"}, {"3", "bad data"},
-    {"4", "bad model file"}, {"130", "interrupted"},        {NULL, NULL}};
+const cli_note cli_exit_codes[] = {{"0", "done"},           {"1", "failed while running"},
+                                   {"2", "usage error"},    {"3", "bad data"},
+                                   {"4", "bad model file"}, {"5", "nothing met the budget"},
+                                   {"130", "interrupted"},  {NULL, NULL}};
 _Static_assert(EXIT_DONE == 0 && EXIT_FAILED == 1 && EXIT_USAGE == 2 && EXIT_DATA == 3 &&
-                   EXIT_MODEL == 4 && EXIT_INTERRUPTED == 130,
+                   EXIT_MODEL == 4 && EXIT_BUDGET == 5 && EXIT_INTERRUPTED == 130,
                "exit codes");
 
 const cli_note cli_environment[] = {

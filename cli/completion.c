@@ -42,6 +42,7 @@ static kind kind_of(const cli_option *option) {
     case CLI_REAL:
     case CLI_DELIMITER:
     case CLI_EVERY:
+    case CLI_DURATION:
         break;
     }
     return KIND_NOTHING;

@@ -122,6 +122,27 @@ static int set_every(const cli_option *option, const char *value, void *field) {
     return EXIT_DONE;
 }
 
+static int set_duration(const cli_option *option, const char *value, void *field) {
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+    bool plain = option->min >= 1;
+    char *end = NULL;
+    double number = isdigit((unsigned char)*value) || *value == '.' ? strtod(value, &end) : 0;
+    double unit = end && !*end && plain ? 1 : 0;
+    for (size_t i = 0; end && i < CLI_COUNT(units); i++)
+        if (strcmp(end, units[i].unit) == 0)
+            unit = units[i].seconds;
+    number *= unit;
+    if (!(number >= option->min && number <= option->max))
+        return bad_value(option, value,
+                         plain ? "a time such as 90s, 5m or 2h, at least 1s"
+                               : "a time such as 500ns, 20us or 1ms");
+    *(double *)field = number;
+    return EXIT_DONE;
+}
+
 static int set(const cli_option *option, const char *value, cli_args *args) {
     void *field = (char *)args + option->offset;
     switch (option->kind) {
@@ -146,6 +167,8 @@ static int set(const cli_option *option, const char *value, cli_args *args) {
         return set_delimiter(option, value, field);
     case CLI_EVERY:
         return set_every(option, value, field);
+    case CLI_DURATION:
+        return set_duration(option, value, field);
     }
     return EXIT_FAILED;
 }
@@ -294,7 +317,7 @@ static int parse_words(parser *p) {
 }
 
 int cli_parse(const cli_verb *verb, int argc, char **argv, cli_args *args) {
-    *args = (cli_args){.seed = 1, .threads = verb->default_threads, .subsample = 1};
+    *args = (cli_args){.seed = 1, .threads = verb->default_threads, .subsample = 1, .max_loss = -1};
     /* Each -p or alias takes at least one word, so there are never more than argc. */
     args->params = calloc((size_t)argc + 1, sizeof *args->params);
     if (!args->params)

@@ -31,7 +31,8 @@ _Static_assert(CLI_AS_TEXT == 0 && CLI_AS_MAN == 1 && CLI_AS_MARKDOWN == 2 && CL
 static const cli_option common_options[] = {
     {"quiet", 'q', NULL, "no progress line, no warnings, no summary", CLI_FLAG, FIELD(quiet), 0, 0},
     {"seed", 0, "N", "random seed (default 1)", CLI_WHOLE, FIELD(seed), 0, 9007199254740992},
-    {"threads", 0, "N", "number of threads, 0 for all cores (default: 0 for train, 1 otherwise)",
+    {"threads", 0, "N",
+     "number of threads, 0 for all cores (default: 0 for train and accelerate, 1 otherwise)",
      CLI_WHOLE, FIELD(threads), 0, 1024},
     {"help", 'h', NULL, "print this help", CLI_FLAG, FIELD(help), 0, 0},
 };
@@ -216,6 +217,29 @@ static const cli_option synth_options[] = {
     TO_DELIMITER_OPTION,
 };
 
+static const cli_option accelerate_options[] = {
+    {"data", 0, "DATA",
+     "rows to fit to (60 %) and to judge by (40 %), with or without labels (default: the support "
+     "vectors and points sampled around them)",
+     CLI_TEXT, FIELD(data), 0, 0},
+    {"test", 0, "DATA2",
+     "rows to judge by, best ones that the model was not trained on; all of DATA is then fitted to",
+     CLI_TEXT, FIELD(test), 0, 0},
+    {"max-loss", 0, "L",
+     "loss that is allowed, as a fraction: of accuracy, and twice as much of the uncertainty "
+     "coefficient (default 0.005); without labels, and on rows that the model was trained on, of "
+     "agreement with it (default 0.02); of regression, 1 - R^2 against it (default 0.005)",
+     CLI_REAL, FIELD(max_loss), -1e-300, 1},
+    {"budget", 0, "T",
+     "mean time per query, such as 2us or 500ns: the model with the least loss within it is chosen "
+     "(exit code 5: there is none)",
+     CLI_DURATION, FIELD(budget), 1e-12, 3600},
+    {"time-limit", 0, "T", "time for the whole race, such as 60s or 5m (default 150s)",
+     CLI_DURATION, FIELD(time_limit), 1, 1e7},
+    {"output", 'o', "MODEL", "file to write", CLI_TEXT, FIELD(output), 0, 0},
+    {"json", 0, NULL, "print one JSON object, rates as fractions", CLI_FLAG, FIELD(json), 0, 0},
+};
+
 static const cli_option json_options[] = {
     {"json", 0, NULL, "print one JSON object", CLI_FLAG, FIELD(json), 0, 0},
 };
@@ -234,6 +258,7 @@ static const cli_group svm_group = GROUP("svm-train options, for -m svm", svm_op
 static const cli_group predict_group = GROUP("Options", predict_options);
 static const cli_group eval_group = GROUP("Options", eval_options);
 static const cli_group search_group = GROUP("Options", search_options);
+static const cli_group accelerate_group = GROUP("Options", accelerate_options);
 static const cli_group convert_group = GROUP("Options", convert_options);
 static const cli_group synth_group = GROUP("Options", synth_options);
 static const cli_group learn_group = GROUP("Options", learn_options);
@@ -250,6 +275,8 @@ static const cli_group *const predict_groups[] = {&predict_group, &data_group, &
                                                   &common_group};
 static const cli_group *const eval_groups[] = {&eval_group, &data_group, &match_group,
                                                &common_group};
+static const cli_group *const accelerate_groups[] = {&accelerate_group, &data_group, &match_group,
+                                                     &common_group};
 static const cli_group *const learn_groups[] = {&learn_group, &data_group, &match_group,
                                                 &learn_common_group};
 static const cli_group *const search_groups[] = {&search_group, &data_group, &match_group,
@@ -276,6 +303,13 @@ static const char *const predict_examples[] = {
 static const char *const eval_examples[] = {
     "limn eval iris.limn test.csv", "limn eval iris.limn test.csv --label species --no-speed",
     "limn eval iris.limn test.csv --json | jq .accuracy", NULL};
+static const char *const accelerate_examples[] = {
+    "limn accelerate production.model --data rows.libsvm -o fast.limn",
+    "limn accelerate production.model -o fast.limn",
+    "limn accelerate svm.limn --data train.csv --test test.csv -o fast.limn",
+    "limn accelerate svm.limn --data rows.csv --budget 500ns -o fast.limn",
+    "limn accelerate forest.limn --data rows.csv --max-loss 0.01 -o fast.limn",
+    NULL};
 static const char *const learn_examples[] = {
     "limn train first.csv -m bforest -o model.limn",
     "limn learn model.limn more.csv",
@@ -350,6 +384,23 @@ const cli_verb cli_verbs[] = {
      .max_positionals = 2,
      .default_threads = 1,
      .run = cmd_eval},
+    {.name = "accelerate",
+     .usage = "MODEL [--data DATA] [--max-loss L] [--budget T] -o MODEL2 [options]",
+     .summary = "draw a faster model from an SVM or another model",
+     .details =
+         "MODEL is a LIBSVM text model or any limn model that classifies or regresses. Faster "
+         "models are drawn from it and raced against it and, if it is an SVM, against LIBSVM: "
+         "fitted to some rows, judged on others, timed one after the other. The fastest within "
+         "--max-loss is written; if that is MODEL itself, limn says so. The table gives, for each, "
+         "the mean, median and 99th percentile of the time per query, how many times faster than "
+         "LIBSVM and than MODEL that is, accuracy, uncertainty coefficient (UC), agreement with "
+         "MODEL, and size.",
+     .examples = accelerate_examples,
+     GROUPS(accelerate_groups),
+     .min_positionals = 1,
+     .max_positionals = 1,
+     .default_threads = 0,
+     .run = cmd_accelerate},
     {.name = "learn",
      .usage = "MODEL [DATA] [-o MODEL2] [--resume] [--forget FILE] [options]",
      .summary = "update an online model with more rows",

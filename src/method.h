@@ -32,6 +32,10 @@ typedef struct lm_train_set {
     const double *weight; /* n, positive, mean 1; NULL: all 1 (always, without LIMN_CAN_WEIGHT) */
     const double *class_weight; /* classes, as given (weight includes them); NULL: all 1 */
     const lm_teacher *teacher;  /* NULL: none (always, without LIMN_CAN_BE_TAUGHT) */
+    /* Several models are trained on these rows with this teacher, one after the other: *shared,
+     * NULL at first, is what the method keeps for the next ones, such as the teacher's answers
+     * (lm_method.unshare frees it). NULL: one model is trained. */
+    void **shared;
 } lm_train_set;
 
 /* The range of a weight: sums of weights divided by distances stay within the range of doubles. */
@@ -80,6 +84,7 @@ typedef struct lm_stats {
 /* A set of parameters worth racing. */
 typedef struct lm_candidate {
     const char *params; /* "key=value key=value", static text; "": the defaults */
+    /* A teacher, or a support vector machine as the teacher. */
     enum { LM_NEEDS_NOTHING, LM_NEEDS_TEACHER, LM_NEEDS_MACHINE } needs;
     double cost; /* multiply-adds per query, as far as known before training */
 } lm_candidate;
@@ -175,6 +180,8 @@ typedef struct lm_method {
     limn_status (*train)(limn_context *ctx, const lm_train_set *set, const lm_params *params,
                          void **model);
     void (*destroy)(const limn_allocator *mem, void *model);
+    /* Frees what train left in lm_train_set.shared; NULL: it leaves nothing. */
+    void (*unshare)(const limn_allocator *mem, void *shared);
 
     /* Sections are named "<method>.<part>" and carry the method's file version. The writer borrows
      * from the model. A writer that only measures (lm_writer_measures) needs only sizes. */

@@ -33,10 +33,12 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
                           const lm_method **method, lm_params *params);
 limn_status lm_model_train(limn_context *ctx, const limn_data *data,
                            const limn_train_options *options, limn_model **out);
-/* The same with a given plan: options->method and params are ignored. */
+/* The same with a given plan: options->method and params are ignored. shared: lm_train_set.shared,
+ * for models of one method on the same data with the same teacher; or NULL. */
 limn_status lm_model_train_planned(limn_context *ctx, const limn_data *data,
                                    const lm_method *method, const lm_params *params,
-                                   const limn_train_options *options, limn_model **out);
+                                   const limn_train_options *options, void **shared,
+                                   limn_model **out);
 /* Capabilities of this model: those of its method that apply to its task. */
 unsigned lm_model_capabilities(const limn_model *model);
 /* Decision values per row; 0: none. */

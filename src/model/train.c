@@ -145,7 +145,7 @@ size_t lm_model_scores(const limn_model *model) {
 }
 
 static limn_status train_body(limn_context *ctx, limn_model *model, const limn_data *data,
-                              const lm_teacher *teacher) {
+                              const lm_teacher *teacher, void **shared) {
     float *owned = NULL;
     double *weight = NULL, *of_class = NULL;
     bool weighs = model->method->can & LIMN_CAN_WEIGHT;
@@ -156,7 +156,8 @@ static limn_status train_body(limn_context *ctx, limn_model *model, const limn_d
                             data->schema.task == LIMN_CLASSIFY ? model->schema.labels.count : 0,
                         .label = data->schema.task == LIMN_CLASSIFY ? data->label : NULL,
                         .target = data->target,
-                        .teacher = teacher};
+                        .teacher = teacher,
+                        .shared = shared};
     limn_status status = lm_weights_of_classes(ctx, data, &model->params, &of_class);
     if (status == LIMN_OK && weighs)
         status = lm_weights_make(ctx, data, of_class, &weight);
@@ -225,7 +226,8 @@ static limn_status check_weights(limn_context *ctx, const limn_data *data,
 
 /* Everything after the plan. data has no rows of weight 0. */
 static limn_status train_model(limn_context *ctx, const limn_data *data,
-                               const limn_train_options *options, limn_model *model) {
+                               const limn_train_options *options, void **shared,
+                               limn_model *model) {
     lm_teaching teaching = {.rows = NULL};
     lm_teaching_plan plan = lm_teaching_resolve(model->method, options);
     bool taught = plan.wanted;
@@ -242,7 +244,7 @@ static limn_status train_model(limn_context *ctx, const limn_data *data,
     if (status == LIMN_OK && taught)
         status = lm_teaching_make(ctx, data, &model->scaler, &teaching);
     if (status == LIMN_OK)
-        status = train_body(ctx, model, data, taught ? &teaching.teacher : NULL);
+        status = train_body(ctx, model, data, taught ? &teaching.teacher : NULL, shared);
     model->teacher = teaching.about;
     teaching.about = NULL;
     lm_teaching_free(&teaching);
@@ -251,7 +253,8 @@ static limn_status train_model(limn_context *ctx, const limn_data *data,
 
 limn_status lm_model_train_planned(limn_context *ctx, const limn_data *data,
                                    const lm_method *method, const lm_params *params,
-                                   const limn_train_options *options, limn_model **out) {
+                                   const limn_train_options *options, void **shared,
+                                   limn_model **out) {
     limn_model *model = NULL;
     limn_data *narrow = NULL, *part = NULL;
     limn_status status = check_weights(ctx, data, method);
@@ -264,7 +267,7 @@ limn_status lm_model_train_planned(limn_context *ctx, const limn_data *data,
         status = lm_model_new(ctx, method, &model);
     if (status == LIMN_OK) {
         model->params = *params;
-        status = train_model(ctx, part ? part : data, options, model);
+        status = train_model(ctx, part ? part : data, options, shared, model);
     }
     limn_data_free(part);
     limn_data_free(narrow);
@@ -283,6 +286,7 @@ limn_status lm_model_train(limn_context *ctx, const limn_data *data,
     const lm_method *method;
     lm_params params;
     limn_status status = lm_model_plan(ctx, options, data->schema.task, &method, &params);
-    return status == LIMN_OK ? lm_model_train_planned(ctx, data, method, &params, options, out)
-                             : status;
+    return status == LIMN_OK
+               ? lm_model_train_planned(ctx, data, method, &params, options, NULL, out)
+               : status;
 }

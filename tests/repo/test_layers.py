@@ -18,6 +18,7 @@ MAY = {
     "methods": {"base", "num", "data", "svm", "fit", "contract"},
     "model": {"base", "num", "data", "scale", "contract"},
     "eval": {"base", "num", "model"},
+    "choose": {"base", "data", "svm", "fit", "eval"},
     "api": {"base", "num", "data", "model"},
 }
 

@@ -60,7 +60,7 @@ static limn_model *train(limn_context *ctx, const lm_method *method, const limn_
     options.scale = scale;
     options.teacher = teacher;
     lm_params_init(method->info.name, method->info.params, method->info.param_count, &params);
-    if (lm_model_train_planned(ctx, data, method, &params, &options, &model) != LIMN_OK)
+    if (lm_model_train_planned(ctx, data, method, &params, &options, NULL, &model) != LIMN_OK)
         fail_msg("%s", limn_error(ctx));
     return model;
 }
@@ -236,7 +236,7 @@ static void test_a_function_teaches_in_the_units_of_the_data(void **state) {
     options.teach = say_one;
     lm_params_init("taught", taught_params, LM_COUNT(taught_params), &params);
     assert_int_equal(
-        lm_model_train_planned(w->ctx, w->data, &taught_method, &params, &options, &student),
+        lm_model_train_planned(w->ctx, w->data, &taught_method, &params, &options, NULL, &student),
         LIMN_OK);
     assert_int_equal(limn_predictor_new(w->ctx, student, NULL, &p), LIMN_OK);
     assert_int_equal(limn_predict_values(p, w->x, ROWS, w->values), LIMN_OK);

@@ -18,7 +18,7 @@ static limn_status teach(limn_context *ctx, const limn_data *data, const limn_tr
     lm_params params;
     *out = NULL;
     lm_params_init(taught_method.info.name, taught_params, LM_COUNT(taught_params), &params);
-    return lm_model_train_planned(ctx, data, &taught_method, &params, o, out);
+    return lm_model_train_planned(ctx, data, &taught_method, &params, o, NULL, out);
 }
 
 static limn_model *must_train(limn_context *ctx, const limn_data *data, const char *method,

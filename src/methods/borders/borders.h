@@ -263,6 +263,8 @@ static inline size_t bd_descend(bd_descent *at, double g) {
     return g > 0 ? at->high-- : at->low++;
 }
 
+void bd_unshare(const limn_allocator *mem, void *shared);
+bool bd_candidate(const lm_shape *shape, size_t index, lm_candidate *out);
 limn_status bd_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
                      void **model);
 void bd_destroy(const limn_allocator *mem, void *model);

@@ -66,6 +66,7 @@ const lm_method lm_method_borders = {
     .brief = "borders=10 pool=300",
     .train = bd_train,
     .destroy = bd_destroy,
+    .unshare = bd_unshare,
     .save = bd_save,
     .load = bd_load,
     .scratch = bd_scratch,
@@ -76,4 +77,5 @@ const lm_method lm_method_borders = {
     .scores = bd_scores,
     .stats = bd_stats,
     .touched = bd_touched,
+    .candidate = bd_candidate,
 };

@@ -137,3 +137,39 @@ limn_status bd_judge_multi(limn_context *ctx, const bd_rows *rows, bd_multi mult
     lm_free(mem, w.votes);
     return status;
 }
+
+/* ---- what is worth racing ---- */
+
+typedef struct raced {
+    const char *params;
+    double vectors; /* per pair */
+    bool dag;
+} raced;
+
+/* Neighbours in the list differ only in multi: their borders are drawn once. Planes need few
+ * points.
+ */
+static const raced of_many[] = {
+    {"form=plane multi=dag pool=2000", 1, true}, {"form=plane multi=ovo pool=2000", 1, false},
+    {"borders=20 multi=dag", 20, true},          {"borders=20 multi=ovo", 20, false},
+    {"borders=75 multi=dag", 75, true},          {"borders=75 multi=ovo", 75, false},
+};
+static const raced of_two[] = {
+    {"form=plane", 1, true},
+    {"borders=20", 20, true},
+    {"borders=100", 100, true},
+    {"borders=500", 500, true},
+};
+
+bool bd_candidate(const lm_shape *shape, size_t index, lm_candidate *out) {
+    bool two = shape->classes <= 2;
+    const raced *list = two ? of_two : of_many;
+    if (index >= (two ? LM_COUNT(of_two) : LM_COUNT(of_many)))
+        return false;
+    double asked =
+        list[index].dag ? (double)shape->classes - 1 : (double)bd_pair_count(shape->classes);
+    out->params = list[index].params;
+    out->needs = LM_NEEDS_TEACHER;
+    out->cost = asked * list[index].vectors * (double)(shape->d + 1);
+    return true;
+}

@@ -348,39 +348,109 @@ static limn_status check(limn_context *ctx, const lm_train_set *set, const bd_op
     return LIMN_OK;
 }
 
+/* ---- what models of one teacher share ---- */
+
+/* The rows and the borders of all pairs, which do not depend on how the pairs are combined. */
+typedef struct drawn {
+    bd_options options;
+    bd_rows rows;
+    bd_pair *pairs;
+    size_t count;
+} drawn;
+
+enum { KEPT = 4 };
+
+typedef struct kept {
+    drawn list[KEPT];
+    size_t next; /* to be replaced */
+} kept;
+
+static void drawn_free(const limn_allocator *mem, drawn *s) {
+    for (size_t p = 0; s->pairs && p < s->count; p++)
+        bd_points_free(mem, &s->pairs[p].points);
+    lm_free(mem, s->pairs);
+    rows_free(mem, &s->rows);
+    *s = (drawn){.pairs = NULL};
+}
+
+void bd_unshare(const limn_allocator *mem, void *shared) {
+    kept *k = shared;
+    for (size_t i = 0; k && i < KEPT; i++)
+        drawn_free(mem, &k->list[i]);
+    lm_free(mem, k);
+}
+
+static bool draw_alike(const bd_options *a, const bd_options *b) {
+    return a->borders == b->borders && a->pool == b->pool && a->random == b->random &&
+           a->form == b->form && a->calibrate == b->calibrate && a->threshold <= b->threshold &&
+           a->threshold >= b->threshold;
+}
+
+static limn_status draw(limn_context *ctx, const lm_train_set *set, const bd_options *o, drawn *s) {
+    s->rows.set = set;
+    if (s->pairs)
+        return LIMN_OK;
+    s->options = *o;
+    s->count = bd_pair_count(set->classes);
+    limn_status status = rows_take(ctx, o->stream, set, &s->rows);
+    if (status == LIMN_OK) {
+        s->pairs = lm_alloc_zero(&ctx->mem, s->count + 1, sizeof *s->pairs);
+        status = s->pairs ? make_pairs(ctx, &s->rows, o, s->pairs) : lm_fail_memory(ctx);
+    }
+    if (status != LIMN_OK)
+        drawn_free(&ctx->mem, s);
+    return status;
+}
+
+/* A place for what these options draw: among what is shared, or own. NULL: out of memory. */
+static drawn *place_for(limn_context *ctx, const lm_train_set *set, const bd_options *o,
+                        drawn *own) {
+    if (!set->shared)
+        return own;
+    if (!*set->shared && !(*set->shared = lm_alloc_zero(&ctx->mem, 1, sizeof(kept))))
+        return NULL;
+    kept *k = *set->shared;
+    for (size_t i = 0; i < KEPT; i++)
+        if (k->list[i].pairs && draw_alike(&k->list[i].options, o))
+            return &k->list[i];
+    drawn *place = &k->list[k->next++ % KEPT];
+    drawn_free(&ctx->mem, place);
+    return place;
+}
+
+/* ---- training ---- */
+
+static limn_status make_model(limn_context *ctx, const lm_train_set *set, const bd_options *o,
+                              const drawn *s, bd_model *m) {
+    *m = (bd_model){.d = set->d,
+                    .classes = set->classes,
+                    .pairs = s->count,
+                    .stride = bd_stride(set->d),
+                    .owned = true};
+    m->asked = s->rows.answers ? (double)set->n : 0;
+    limn_status status = gather(ctx, s->pairs, &s->rows, m);
+    if (status == LIMN_OK)
+        status = choose_multi(ctx, &s->rows, o, s->pairs, m);
+    if (status == LIMN_OK)
+        tell_use(ctx, m, set->teacher->machine);
+    return status;
+}
+
 limn_status bd_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
                      void **out) {
     bd_options options = options_of(params);
-    bd_rows rows = {.set = set};
-    bd_pair *pairs = NULL;
+    drawn own = {.pairs = NULL}, *borders = NULL;
     bd_model *m = NULL;
     limn_status status = check(ctx, set, &options);
+    if (status == LIMN_OK && !(borders = place_for(ctx, set, &options, &own)))
+        status = lm_fail_memory(ctx);
     if (status == LIMN_OK)
-        status = rows_take(ctx, options.stream, set, &rows);
-    if (status == LIMN_OK) {
-        m = lm_alloc_zero(&ctx->mem, 1, sizeof *m);
-        pairs = lm_alloc_zero(&ctx->mem, bd_pair_count(set->classes) + 1, sizeof *pairs);
-        status = m && pairs ? LIMN_OK : lm_fail_memory(ctx);
-    }
-    if (status == LIMN_OK) {
-        *m = (bd_model){.d = set->d,
-                        .classes = set->classes,
-                        .pairs = bd_pair_count(set->classes),
-                        .stride = bd_stride(set->d),
-                        .owned = true};
-        m->asked = rows.answers ? (double)set->n : 0;
-        status = make_pairs(ctx, &rows, &options, pairs);
-    }
+        status = draw(ctx, set, &options, borders);
+    if (status == LIMN_OK && !(m = lm_alloc_zero(&ctx->mem, 1, sizeof *m)))
+        status = lm_fail_memory(ctx);
     if (status == LIMN_OK)
-        status = gather(ctx, pairs, &rows, m);
-    if (status == LIMN_OK)
-        status = choose_multi(ctx, &rows, &options, pairs, m);
-    if (status == LIMN_OK)
-        tell_use(ctx, m, set->teacher->machine);
-    for (size_t p = 0; pairs && p < bd_pair_count(set->classes); p++)
-        bd_points_free(&ctx->mem, &pairs[p].points);
-    lm_free(&ctx->mem, pairs);
-    rows_free(&ctx->mem, &rows);
+        status = make_model(ctx, set, &options, borders, m);
+    drawn_free(&ctx->mem, &own);
     if (status != LIMN_OK)
         bd_destroy(&ctx->mem, m);
     else

@@ -83,6 +83,7 @@ const lm_method lm_method_student = {
     .check = st_check,
     .train = st_train,
     .destroy = st_destroy,
+    .unshare = st_unshare,
     .save = st_save,
     .load = st_load,
     .scratch = st_scratch,
@@ -91,4 +92,5 @@ const lm_method lm_method_student = {
     .values = st_values,
     .stats = st_stats,
     .touched = st_touched,
+    .candidate = st_candidate,
 };

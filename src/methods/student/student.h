@@ -29,6 +29,8 @@
 #include "svm/machine.h"
 
 enum { STUDENT_FILE_VERSION = 1, ST_NETS = 2, ST_LAYERS = LM_LAYERS_MAX - 1, ST_UNITS = 4096 };
+/* From here on sizes of two layers are worth trying. */
+enum { ST_MANY_FEATURES = 300 };
 
 /* ---- sizes ---- */
 
@@ -172,7 +174,37 @@ typedef struct st_choice {
 limn_status st_choose(limn_context *ctx, const st_lessons *lessons, const st_options *options,
                       const st_fit *fits, size_t count, st_choice *choice);
 
+/* ---- shared.c: what the students of one teacher share ---- */
+
+enum { ST_KEPT = 8 };
+
+/* Lessons, and the networks that were fitted to them. */
+typedef struct st_shared {
+    bool raced; /* other students will follow */
+    bool made;
+    st_options options; /* of the first student */
+    st_lessons lessons;
+    size_t kind, sharp; /* that suit these lessons */
+    size_t count;
+    st_fit fits[ST_KEPT];
+} st_shared;
+
+/* What set->shared holds, made if it is empty. NULL with LIMN_OK: it does not fit these options, or
+ * there is none. */
+limn_status st_shared_find(limn_context *ctx, const lm_train_set *set, const st_options *options,
+                           st_shared **out);
+/* Lessons, and how to learn them: trial is the size that rates are tried with. */
+limn_status st_shared_make(limn_context *ctx, const lm_train_set *set, const st_options *options,
+                           const st_size *trial, st_shared *out);
+/* Fits the networks of these sizes, unless they are there; fits (count) borrows them. */
+limn_status st_shared_fit(limn_context *ctx, st_shared *shared, const st_options *options,
+                          const st_size *sizes, size_t count, st_fit *fits);
+void st_shared_free(const limn_allocator *mem, st_shared *shared);
+void st_unshare(const limn_allocator *mem, void *shared);
+
 /* ---- query.c, io.c, train.c ---- */
+
+bool st_candidate(const lm_shape *shape, size_t index, lm_candidate *out);
 
 /* Adds what each network hands over of n <= LM_BATCH rows, and multiply-adds; classes: of the rows
  * (unless a model regresses). */

@@ -118,6 +118,20 @@ static limn_status find_shift(limn_context *ctx, const st_lessons *l, st_model *
     return LIMN_OK;
 }
 
+/* The network may serve other students as well. */
+static limn_status copy_net(limn_context *ctx, const lm_network *from, lm_network *to) {
+    *to = *from;
+    to->all = lm_alloc(&ctx->mem, from->count, sizeof *to->all);
+    if (!to->all)
+        return lm_fail_memory(ctx);
+    memcpy(to->all, from->all, from->count * sizeof *to->all);
+    for (size_t k = 0; k < from->layers; k++) {
+        to->weight[k] = to->all + (from->weight[k] - from->all);
+        to->bias[k] = to->all + (from->bias[k] - from->all);
+    }
+    return LIMN_OK;
+}
+
 /* The first layer, for rows that are not standardised: w (x - centre) / divisor + b. */
 static void fold(const st_lessons *l, const st_model *m, lm_network *net) {
     size_t units = net->size[1];
@@ -132,33 +146,49 @@ static void fold(const st_lessons *l, const st_model *m, lm_network *net) {
     }
 }
 
-static limn_status take_net(limn_context *ctx, const st_lessons *l, st_fit *fit, size_t i,
-                            st_model *m) {
+static limn_status check_net(limn_context *ctx, const lm_network *net, double rate) {
+    for (size_t k = 0; k < net->count; k++)
+        if (!isfinite(net->all[k]))
+            return lm_fail(ctx, LIMN_E_DATA,
+                           "student: the weights of the network grew beyond all bounds; give a "
+                           "smaller rate than %g",
+                           rate);
+    return LIMN_OK;
+}
+
+static limn_status pack_net(limn_context *ctx, const lm_network *net, size_t i, st_model *m) {
     size_t floats;
-    m->size[i] = fit->size;
-    if (!lm_layers_floats(fit->net.size, fit->net.layers, &floats))
+    if (!lm_layers_floats(net->size, net->layers, &floats))
         return lm_fail_memory(ctx);
     float *data = lm_alloc_aligned(&ctx->mem, floats, sizeof *data);
     if (!data)
         return lm_fail_memory(ctx);
     m->data[i] = data;
-    fold(l, m, &fit->net);
-    for (size_t k = 0; k < fit->net.count; k++)
-        if (!isfinite(fit->net.all[k]))
-            return lm_fail(ctx, LIMN_E_DATA,
-                           "student: the weights of the network grew beyond all bounds; give a "
-                           "smaller rate than %g",
-                           fit->rate);
-    lm_layers_view(fit->net.size, fit->net.layers, data, &m->net[i]);
-    for (size_t k = 0; k < fit->net.layers; k++) {
+    lm_layers_view(net->size, net->layers, data, &m->net[i]);
+    for (size_t k = 0; k < net->layers; k++) {
         const lm_layer *layer = &m->net[i].layer[k];
-        lm_layer_pack(layer, fit->net.weight[k], fit->net.bias[k], k + 1 == fit->net.layers,
+        lm_layer_pack(layer, net->weight[k], net->bias[k], k + 1 == net->layers,
                       data + (layer->bias - data));
     }
     return LIMN_OK;
 }
 
-static limn_status take(limn_context *ctx, const st_lessons *l, st_fit *fits,
+static limn_status take_net(limn_context *ctx, const st_lessons *l, const st_fit *fit, size_t i,
+                            st_model *m) {
+    lm_network net = {.all = NULL};
+    m->size[i] = fit->size;
+    limn_status status = copy_net(ctx, &fit->net, &net);
+    if (status == LIMN_OK) {
+        fold(l, m, &net);
+        status = check_net(ctx, &net, fit->rate);
+    }
+    if (status == LIMN_OK)
+        status = pack_net(ctx, &net, i, m);
+    lm_free(&ctx->mem, net.all);
+    return status;
+}
+
+static limn_status take(limn_context *ctx, const st_lessons *l, const st_fit *fits,
                         const st_choice *choice, st_model *m) {
     limn_status status = find_shift(ctx, l, m);
     m->nets = choice->nets;
@@ -222,43 +252,31 @@ static limn_status judge(limn_context *ctx, const st_lessons *l, const st_fit *f
 
 /* ---- training ---- */
 
-enum { SIZES = 6, MODERATE = 3, MANY_FEATURES = 300 };
+enum { SIZES = 6, MODERATE = 3 };
 
 /* Of size=auto, in ascending order; many features are better taken in by two layers. */
 static size_t list_sizes(const lm_train_set *set, st_size *sizes) {
     static const st_size small[SIZES] = {{1, {16}},  {1, {32}},  {1, {64}},
                                          {1, {128}}, {1, {256}}, {1, {512}}};
     memcpy(sizes, small, sizeof small);
-    if (set->d > MANY_FEATURES)
+    if (set->d > ST_MANY_FEATURES)
         sizes[SIZES - 1] = (st_size){2, {256, 128}};
     return SIZES;
 }
 
-static limn_status fit(limn_context *ctx, const lm_train_set *set, const st_lessons *l,
-                       const st_options *o, st_model *m) {
-    st_size sizes[SIZES];
+static limn_status fit(limn_context *ctx, const lm_train_set *set, const st_options *o,
+                       const st_size *sizes, size_t count, st_shared *shared, st_model *m) {
+    const st_lessons *l = &shared->lessons;
     st_fit fits[SIZES];
     st_choice choice;
-    memcpy(sizes, o->size, sizeof o->size);
-    size_t count = o->nets ? o->nets : list_sizes(set, sizes), kind = 0, sharp = 0;
-    limn_status status = st_try(ctx, l, o, &sizes[o->nets ? count - 1 : MODERATE], &kind, &sharp);
-    for (size_t i = 0; i < count; i++)
-        fits[i] = (st_fit){.size = sizes[i],
-                           .rate = o->rate > 0 ? o->rate : st_rate(l, &sizes[i], kind),
-                           .sharp = sharp,
-                           .visits = st_visits(l, o, &sizes[i])};
-    if (status == LIMN_OK)
-        status = st_fit_all(ctx, l, o->seed, "fitting", fits, count);
+    limn_status status = st_shared_fit(ctx, shared, o, sizes, count, fits);
     if (status == LIMN_OK)
         status = st_choose(ctx, l, o, fits, count, &choice);
     if (status == LIMN_OK)
         status = take(ctx, l, fits, &choice, m);
     if (status == LIMN_OK && o->last)
         status = take_machine(ctx, set, m);
-    if (status == LIMN_OK)
-        status = judge(ctx, l, &fits[choice.fit[0]], m);
-    st_fits_free(&ctx->mem, fits, count);
-    return status;
+    return status == LIMN_OK ? judge(ctx, l, &fits[choice.fit[0]], m) : status;
 }
 
 #define POOR 0.95
@@ -276,15 +294,26 @@ static void tell(limn_context *ctx, const st_model *m) {
 
 static limn_status learn(limn_context *ctx, const lm_train_set *set, const st_options *o,
                          st_model *m) {
-    st_lessons lessons;
-    limn_status status = st_lessons_make(ctx, set, o, &lessons);
-    if (status == LIMN_OK && lessons.constant)
-        m->mean = lessons.mean;
+    st_shared own = {.made = false}, *shared = NULL;
+    st_size sizes[SIZES], moderate;
+    size_t count = list_sizes(set, sizes);
+    moderate = sizes[MODERATE];
+    if (o->nets) {
+        memcpy(sizes, o->size, sizeof o->size);
+        count = o->nets;
+    }
+    limn_status status = st_shared_find(ctx, set, o, &shared);
+    const st_size *trial = shared || !o->nets ? &moderate : &sizes[count - 1];
+    shared = shared ? shared : &own;
+    if (status == LIMN_OK)
+        status = st_shared_make(ctx, set, o, trial, shared);
+    if (status == LIMN_OK && shared->lessons.constant)
+        m->mean = shared->lessons.mean;
     else if (status == LIMN_OK)
-        status = fit(ctx, set, &lessons, o, m);
+        status = fit(ctx, set, o, sizes, count, shared, m);
     if (status == LIMN_OK)
         tell(ctx, m);
-    st_lessons_free(&ctx->mem, &lessons);
+    st_shared_free(&ctx->mem, &own);
     return status;
 }
 

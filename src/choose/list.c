@@ -1,0 +1,82 @@
+/* list.c: who takes part in a race: the model itself, and every set of parameters that a method
+ * which can be taught offers for it. Nothing here knows a method by name. */
+#include "choose/race.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static bool takes_part(const lm_method *method, const limn_model *model) {
+    unsigned can = lm_method_capabilities(method);
+    return (can & LIMN_CAN_BE_TAUGHT) && (can & lm_task_capability(model->schema.task));
+}
+
+/* The index-th offer of a method; without a list, its defaults. */
+static bool offer(const lm_method *method, const lm_shape *shape, size_t index, lm_candidate *out) {
+    *out = (lm_candidate){.params = "", .needs = LM_NEEDS_TEACHER, .cost = INFINITY};
+    return method->candidate ? method->candidate(shape, index, out) : index == 0;
+}
+
+static lm_entry entry_of(const lm_method *method, const lm_candidate *c) {
+    double none = (double)NAN;
+    return (lm_entry){.method = method,
+                      .cost = c->cost,
+                      .public = {.size = sizeof(limn_entry),
+                                 .method = method->info.name,
+                                 .params = c->params,
+                                 .state = LIMN_ENTRY_NOT_TRIED,
+                                 .seconds = none,
+                                 .latency_us_mean = none,
+                                 .latency_us_p50 = none,
+                                 .latency_us_p99 = none,
+                                 .speedup_libsvm = none,
+                                 .speedup_exact = none,
+                                 .accuracy = none,
+                                 .uncertainty_coefficient = none,
+                                 .agreement = none,
+                                 .r2 = none,
+                                 .loss = none}};
+}
+
+/* Counts the offers of all methods, and puts them into list unless it is NULL. */
+static size_t gather(const limn_model *model, bool machine, lm_entry *list) {
+    lm_shape shape = {.task = model->schema.task,
+                      .d = model->scaler.out,
+                      .classes = model->schema.labels.count,
+                      .rows = model->rows};
+    const lm_method *method;
+    size_t count = 0;
+    for (size_t m = 0; (method = lm_method_at(m)); m++) {
+        lm_candidate c;
+        for (size_t i = 0; takes_part(method, model) && offer(method, &shape, i, &c); i++)
+            if (c.needs == LM_NEEDS_TEACHER || (c.needs == LM_NEEDS_MACHINE && machine)) {
+                if (list)
+                    list[count] = entry_of(method, &c);
+                count++;
+            }
+    }
+    return count;
+}
+
+/* Ties by name, so that the order does not depend on the sort. */
+static int by_cost(const void *a, const void *b) {
+    const lm_entry *x = a, *y = b;
+    if (x->cost < y->cost || x->cost > y->cost)
+        return x->cost < y->cost ? -1 : 1;
+    return x->public.params < y->public.params ? -1 : 1;
+}
+
+limn_status lm_race_list(limn_context *ctx, limn_race *race) {
+    const limn_model *model = race->model;
+    bool machine = lm_race_svm(model) != NULL;
+    size_t count = gather(model, machine, NULL);
+    race->entries = lm_alloc(&ctx->mem, count + 1, sizeof *race->entries);
+    if (!race->entries)
+        return lm_fail_memory(ctx);
+    lm_candidate itself = {.params = ""};
+    race->entries[0] = entry_of(model->method, &itself);
+    race->entries[0].model = model;
+    (void)gather(model, machine, race->entries + 1);
+    qsort(race->entries + 1, count, sizeof *race->entries, by_cost);
+    race->info.entries = count + 1;
+    return LIMN_OK;
+}
