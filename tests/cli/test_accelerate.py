@@ -1,0 +1,122 @@
+"""limn accelerate: the table, JSON, what is written, and what is refused."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from table import LIMN, TIMEOUT, blobs, environment
+
+
+@pytest.fixture
+def svm(limn, tmp_path):
+    """An SVM, rows that it was trained on and new ones, all as LIBSVM text."""
+    blobs(200, seed=5).csv(tmp_path / "rows.csv")
+    blobs(120, seed=6).csv(tmp_path / "new.csv")
+    limn("train", "rows.csv", "-m", "svm", "--scale", "none", "-o", "svm.limn")
+    return tmp_path / "svm.limn"
+
+
+def race(limn, *options):
+    done = limn("accelerate", *options, "--time-limit", "3s", "--json", "-o", "fast.limn")
+    return json.loads(done.stdout)
+
+
+def lines(limn, *arguments):
+    return limn("predict", *arguments).stdout.splitlines()
+
+
+def test_figures_are_what_the_written_model_answers(limn, svm):
+    told = race(limn, svm, "--data", "rows.csv", "--test", "new.csv")
+    fast, slow = lines(limn, "fast.limn", "new.csv"), lines(limn, svm, "new.csv")
+    chosen = told["chosen"]
+    assert chosen["agreement"] == pytest.approx(sum(a == b for a, b in zip(fast, slow)) / len(slow))
+    figures = json.loads(limn("eval", "fast.limn", "new.csv", "--no-speed", "--json").stdout)
+    assert figures["method"] == chosen["method"]
+    assert chosen["accuracy"] == pytest.approx(figures["accuracy"])
+    assert chosen["uc"] == pytest.approx(figures["uc"])
+    assert chosen["model_bytes"] == figures["model_bytes"]
+    assert told["rows_fitted"] == 200 and told["rows_judged"] == 120
+    assert told["judged_by"] == "accuracy" and told["max_loss"] == 0.005
+
+
+def test_json_has_the_race(limn, svm):
+    told = race(limn, svm, "--data", "new.csv")
+    assert {"before", "chosen", "candidates"} <= told.keys()
+    exact = told["candidates"][0]
+    assert exact["method"] == "svm" and exact["agreement"] == 1 and exact["speedup_exact"] == 1
+    assert told["before"]["libsvm"]["latency_us_mean"] > 0
+    names = {c["method"] for c in told["candidates"]}
+    assert {"svm", "borders", "student"} <= names
+    for c in told["candidates"]:
+        assert c["state"] in ("raced", "not tried", "failed")
+        for key in ("latency_us_mean", "speedup_libsvm", "speedup_exact", "agreement"):
+            assert (c[key] is None) == (c["state"] != "raced")
+    assert told["chosen"]["latency_us_mean"] <= exact["latency_us_mean"]
+
+
+def test_the_table_marks_the_winner_and_says_how_it_was_judged(limn, svm):
+    said = limn("accelerate", svm, "--data", "new.csv", "--time-limit", "3s", "-o", "fast.limn").stdout
+    head = said.splitlines()[1]
+    assert head.split() == ["mean", "p50", "p99", "LIBSVM", "exact", "acc", "%", "UC", "agree%", "size", "model"]
+    assert sum(line.startswith(">") for line in said.splitlines()) == 1
+    assert "judged on 48 other rows; allowed loss: 0.5 % of accuracy, 0.01 of UC" in said
+
+
+def test_training_rows_are_found_and_judged_by_agreement(limn, svm):
+    said = limn("accelerate", svm, "--data", "rows.csv", "--time-limit", "1s", "-o", "fast.limn").stdout
+    assert "so the SVM was trained on them" in said
+    assert "allowed loss: 2 % of agreement" in said
+
+
+def test_a_libsvm_model_without_data(limn, svm):
+    limn("convert", svm, "libsvm.model")
+    told = race(limn, "libsvm.model")
+    assert told["sampled"] and told["judged_by"] == "agreement"
+    fast, slow = lines(limn, "fast.limn", "new.csv"), lines(limn, "libsvm.model", "new.csv")
+    assert sum(a != b for a, b in zip(fast, slow)) <= 12
+
+
+def test_other_models_teach_too(limn, svm):
+    limn("train", "rows.csv", "-m", "knn", "-o", "knn.limn")
+    told = race(limn, "knn.limn", "--data", "new.csv")
+    assert told["candidates"][0]["method"] == "knn"
+    assert told["candidates"][0]["speedup_libsvm"] is None
+    assert "needs data" not in limn("info", "fast.limn").stdout
+
+
+def test_a_budget_that_nothing_meets(limn, svm, tmp_path):
+    done = limn("accelerate", svm, "--data", "new.csv", "--budget", "0.001ns", "--time-limit", "1s", "-o", "fast.limn",
+                code=5)
+    assert "nothing answers within 1e-06 us; the nearest is " in done.stderr
+    assert not (tmp_path / "fast.limn").exists()
+
+
+def test_refusals(fails, limn, svm, tmp_path):
+    assert "needs -o MODEL2" in fails(2, "accelerate", svm)
+    assert "would replace" in fails(2, "accelerate", svm, "-o", svm)
+    assert "would replace" in fails(2, "accelerate", svm, "--data", "rows.csv", "-o", "rows.csv")
+    assert "a time such as 500ns" in fails(2, "accelerate", svm, "--budget", "20", "-o", "x")
+    assert "a time such as 90s" in fails(2, "accelerate", svm, "--time-limit", "0", "-o", "x")
+    assert "cannot both be standard input" in fails(2, "accelerate", svm, "--data", "-", "--test", "-", "-o", "x")
+    limn("train", "rows.csv", "-m", "knn", "-o", "knn.limn")
+    assert "give data (--data FILE)" in fails(2, "accelerate", "knn.limn", "-o", "x")
+    limn("train", "rows.csv", "-m", "knn", "--task", "search", "-o", "search.limn")
+    assert "the task of this one is search" in fails(1, "accelerate", "search.limn", "--data", "rows.csv", "-o", "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_an_interrupt_leaves_nothing_behind(svm, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    before = sorted(p.name for p in tmp_path.iterdir())
+    process = subprocess.Popen([LIMN, "accelerate", svm, "--data", "pipe", "-o", "fast.limn"], cwd=tmp_path,
+                               env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with open(tmp_path / "pipe", "w", encoding="utf-8") as pipe:  # waits until limn reads
+        pipe.write((tmp_path / "rows.csv").read_text(encoding="utf-8"))
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=TIMEOUT)
+    assert (process.returncode, out) == (130, ""), (process.returncode, out, err)
+    assert "interrupted" in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == before
