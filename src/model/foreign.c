@@ -263,7 +263,7 @@ static limn_status write_all(limn_context *ctx, const limn_model *model, const i
     outputs o = {.text = NULL};
     limn_status status = open_outputs(ctx, model, path, &o);
     if (status == LIMN_OK && o.ranges)
-        status = lm_ranges_put(&model->scaler, o.ranges);
+        status = lm_ranges_put(ctx, &model->scaler, o.ranges);
     if (status == LIMN_OK)
         status = model->method->foreign->export(ctx, model->body, labels, model->scaler.keep, path,
                                                 o.text);

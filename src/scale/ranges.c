@@ -129,7 +129,8 @@ static limn_status get_numbers(parser *ps, const line *l, size_t skip, size_t co
     for (size_t i = 0; i < count; i++) {
         const word *w = &l->words[skip + i];
         if (!lm_parse_double(w->p, w->size, &values[i]) || !isfinite(values[i]))
-            return fail(ps, "'%s' is not a finite number; " AGAIN, lm_quote(w->p, w->size, shown));
+            return fail(ps, "'%s' is not a finite number; %s", lm_quote(w->p, w->size, shown),
+                        ps->r->dense ? FORMS : AGAIN);
     }
     return LIMN_OK;
 }
@@ -297,8 +298,9 @@ static limn_status parse_centers(parser *ps, line l) {
                         l.count == 1 ? "" : "s");
         status = get_numbers(ps, &l, skip, 2, pair);
         if (status == LIMN_OK && !(pair[1] > 0 && isfinite(1 / pair[1])))
-            status = fail(ps, "the scale, %g, is not above 0; write 1 for a feature that was not "
-                              "scaled",
+            status = fail(ps,
+                          "the scale, %g, is not above 0; write 1 for a feature that was not "
+                          "scaled",
                           pair[1]);
         if (status == LIMN_OK && ps->r->count == INT32_MAX)
             status = fail(ps, "there are more than %d lines; " FORMS, INT32_MAX);
@@ -414,24 +416,24 @@ void lm_ranges_free(const limn_allocator *mem, lm_ranges *ranges) {
 limn_status lm_ranges_match(limn_context *ctx, const lm_ranges *r, size_t d, size_t *features) {
     *features = r->features > d ? r->features : d;
     if (r->dense && r->count != d)
-        return lm_fail(ctx, LIMN_E_MODEL,
-                       "%s: %zu line%s, but the model has %zu feature%s; %s", r->name, r->count,
-                       r->count == 1 ? "" : "s", d, d == 1 ? "" : "s",
-                       r->count < d ? "write.svm leaves out features that were not scaled: insert a "
-                                      "line '0 1' for each of them"
-                                    : "give the scale file that was written with this model");
+        return lm_fail(ctx, LIMN_E_MODEL, "%s: %zu line%s, but the model has %zu feature%s; %s",
+                       r->name, r->count, r->count == 1 ? "" : "s", d, d == 1 ? "" : "s",
+                       r->count < d
+                           ? "write.svm leaves out features that were not scaled: insert a "
+                             "line '0 1' for each of them"
+                           : "give the scale file that was written with this model");
     if (r->features > d && r->features / GAPS > r->count + SPARE / GAPS)
-        return lm_fail(ctx, LIMN_E_MODEL,
-                       "%s: line %llu: feature %zu is far beyond the %zu feature%s of the model and "
-                       "the %zu that the file names; remove the line or number the features without "
-                       "gaps",
-                       r->name, (unsigned long long)r->list[r->count - 1].line, r->features, d,
-                       d == 1 ? "" : "s", r->count);
+        return lm_fail(
+            ctx, LIMN_E_MODEL,
+            "%s: line %llu: feature %zu is far beyond the %zu feature%s of the model and "
+            "the %zu that the file names; remove the line or number the features without "
+            "gaps",
+            r->name, (unsigned long long)r->list[r->count - 1].line, r->features, d,
+            d == 1 ? "" : "s", r->count);
     return LIMN_OK;
 }
 
-limn_status lm_ranges_scaler(limn_context *ctx, const lm_ranges *r, size_t features,
-                             lm_scaler *s) {
+limn_status lm_ranges_scaler(limn_context *ctx, const lm_ranges *r, size_t features, lm_scaler *s) {
     *s = (lm_scaler){.kind = LIMN_SCALE_RANGES,
                      .in = features,
                      .out = features,
@@ -456,6 +458,7 @@ limn_status lm_ranges_scaler(limn_context *ctx, const lm_ranges *r, size_t featu
 /* ---- writing ---- */
 
 typedef struct writer {
+    limn_context *ctx;
     limn_output *out;
     limn_status status; /* of the first failure */
 } writer;
@@ -467,6 +470,9 @@ static void put(writer *w, const char *text) {
 
 static void put_pair(writer *w, double a, double b) {
     char first[LM_NUMBER_BYTES], second[LM_NUMBER_BYTES];
+    if (w->status == LIMN_OK && !(isfinite(a) && isfinite(b)))
+        w->status = lm_fail(w->ctx, LIMN_E_MODEL,
+                            "the model scales with numbers that a range file cannot hold");
     lm_format_double(a, first);
     lm_format_double(b, second);
     put(w, first);
@@ -483,8 +489,8 @@ static void put_feature(writer *w, size_t index, double min, double max) {
 }
 
 /* The last feature is named even if it is always 0: the file then says how many there are. */
-limn_status lm_ranges_put(const lm_scaler *s, limn_output *output) {
-    writer w = {.out = output};
+limn_status lm_ranges_put(limn_context *ctx, const lm_scaler *s, limn_output *output) {
+    writer w = {.ctx = ctx, .out = output};
     double lower = s->kind == LIMN_SCALE_MINMAX ? 0 : -1;
     if (s->target) {
         put(&w, "y\n-1 1\n");

@@ -37,7 +37,7 @@ limn_status lm_ranges_match(limn_context *ctx, const lm_ranges *ranges, size_t d
 limn_status lm_ranges_scaler(limn_context *ctx, const lm_ranges *ranges, size_t features,
                              lm_scaler *scaler);
 
-/* Any scaling but none as a range file of svm-scale. */
-limn_status lm_ranges_put(const lm_scaler *scaler, limn_output *output);
+/* Any scaling but none as a range file of svm-scale; it is not committed. */
+limn_status lm_ranges_put(limn_context *ctx, const lm_scaler *scaler, limn_output *output);
 
 #endif
