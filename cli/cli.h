@@ -76,6 +76,7 @@ typedef struct cli_args {
     int format, header, task, scale, missing, unknown, to;
     char delimiter, to_delimiter;
     const char *label, *method, *output, *label_file, *weights, *categorical, *to_labels, *teacher;
+    const char *ranges;  /* files of the scaling before MODEL */
     const char **params; /* including the svm-train options, translated */
     size_t param_count;
     char *alias_text[CLI_MAX_ALIASES]; /* those of params that were allocated here */
@@ -201,12 +202,15 @@ int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2,
  * closes both. First refuses an output that would replace an input. */
 typedef int cli_model_work(cli_session *session, const cli_args *args, const limn_model *model);
 int cli_with_model(const cli_args *args, cli_model_work *work);
-int cli_open_model(cli_session *session, const char *path, limn_model **out);
+/* ranges: of --ranges, or NULL. */
+int cli_open_model(cli_session *session, const char *path, const char *ranges, limn_model **out);
 void cli_read_options(const cli_args *args, limn_task task, limn_read_options *out);
 int cli_open_predictor(cli_session *session, const limn_model *model, const cli_args *args,
                        size_t neighbors, limn_predictor **out);
 /* EXIT_USAGE when writing to output would replace the input file. */
 int cli_refuse_overwrite(const char *output, const char *input);
+/* The same for the files of --ranges. */
+int cli_refuse_ranges(const char *output, const char *ranges);
 /* Checks that path can be written to before the work starts. */
 int cli_check_output(cli_session *session, const char *path);
 int cli_open_output(cli_session *session, const char *path, limn_output **out);

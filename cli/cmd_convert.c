@@ -30,6 +30,30 @@ static void print_summary(const cli_args *args, const limn_convert_info *info) {
     fputc('\n', file);
 }
 
+static void print_model_summary(const cli_args *args, limn_kind from, const limn_model *model) {
+    const char *out = args->positionals[1];
+    limn_model_info info;
+    limn_model_info_init(&info);
+    limn_model_describe(model, &info);
+    bool text = from == LIMN_KIND_MODEL;
+    fprintf(is_standard(out) ? stderr : stdout, "%s: a %s (from %s)",
+            is_standard(out) ? "standard output" : out, text ? "LIBSVM text model" : "limn model",
+            text ? "limn" : "LIBSVM text");
+    if (text && info.scale != LIMN_SCALE_NONE)
+        printf("; scale data with svm-scale -r %s.range", out);
+    fputc('\n', is_standard(out) ? stderr : stdout);
+}
+
+/* Neither of the two files that may be written replaces one that is read. */
+static int refuse_overwrite(const cli_args *args) {
+    char range[4096];
+    const char *in = args->positionals[0], *out = args->positionals[1];
+    int code = cli_refuse_overwrite(out, in);
+    code = code ? code : cli_refuse_ranges(out, args->ranges);
+    int size = snprintf(range, sizeof range, "%s.range", out);
+    return code || size >= (int)sizeof range ? code : cli_refuse_overwrite(range, in);
+}
+
 static int convert_model(cli_session *session, const cli_args *args, limn_kind from) {
     const char *in = args->positionals[0], *out = args->positionals[1];
     limn_model *model = NULL;
@@ -42,18 +66,15 @@ static int convert_model(cli_session *session, const cli_args *args, limn_kind f
     if (from == LIMN_KIND_FOREIGN && is_standard(out) && isatty(STDOUT_FILENO))
         return cli_fail(EXIT_USAGE, "a model is binary and standard output is a terminal; name a "
                                     "file or use a pipe");
-    int code = cli_refuse_overwrite(out, in);
+    int code = refuse_overwrite(args);
     session->to_stdout = is_standard(out);
-    code = code ? code : cli_check(session, limn_model_open(session->context, in, &model));
+    code = code ? code : cli_open_model(session, in, args->ranges, &model);
     if (!code)
         code = cli_check(session, from == LIMN_KIND_FOREIGN
                                       ? limn_model_save(session->context, model, out)
                                       : limn_model_export(session->context, model, out));
     if (!code && !args->quiet)
-        fprintf(is_standard(out) ? stderr : stdout, "%s: a %s (from %s)\n",
-                is_standard(out) ? "standard output" : out,
-                from == LIMN_KIND_FOREIGN ? "limn model" : "LIBSVM text model",
-                from == LIMN_KIND_FOREIGN ? "LIBSVM text" : "limn");
+        print_model_summary(args, from, model);
     limn_model_free(model);
     return code;
 }
@@ -68,6 +89,11 @@ static int run(cli_session *session, const cli_args *args) {
     int code = cli_check(session, limn_file_kind(session->context, from, &kind));
     if (code || kind != LIMN_KIND_DATA)
         return code ? code : convert_model(session, args, kind);
+    if (args->ranges)
+        return cli_fail(EXIT_USAGE,
+                        "--ranges: %s is not a LIBSVM text model, and only such a model can be "
+                        "given its scaling; leave --ranges out",
+                        from);
     cli_read_options(args, (limn_task)args->task, &reading);
     limn_write_options_init(&writing);
     writing.format = (limn_format)args->to;

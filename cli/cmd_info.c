@@ -150,7 +150,9 @@ static int print_words(const limn_model *model, const limn_model_info *info, con
         print_names("classes", model, info->classes, limn_model_class_name);
     if (limn_model_label_name(model))
         print_line("label column", cli_text_name(limn_model_label_name(model), 30, name));
-    print_line("scaling", limn_scale_name(info->scale));
+    snprintf(text, sizeof text, "%s%s", limn_scale_name(info->scale),
+             info->scaled_target ? " of features and target" : "");
+    print_line("scaling", text);
     print_params(model, info);
     print_line("can", cli_text_capabilities(info->capabilities, text, sizeof text));
     print_line("size", cli_text_bytes((double)info->bytes, number));
@@ -230,6 +232,7 @@ static int print_json(const limn_model *model, const limn_model_info *info) {
     json_object_set_new(object, "labels", names_json(model, info->classes, limn_model_class_name));
     json_object_set_new(object, "label_column", cli_json_text(limn_model_label_name(model)));
     json_object_set_new(object, "scale", cli_json_text(limn_scale_name(info->scale)));
+    json_object_set_new(object, "scaled_target", json_boolean(info->scaled_target));
     json_object_set_new(object, "seed", json_integer((json_int_t)info->seed));
     json_object_set_new(object, "capabilities", cli_json_capabilities(info->capabilities));
     json_object_set_new(object, "touched_vectors", cli_json_real(info->touched_vectors));

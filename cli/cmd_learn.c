@@ -135,13 +135,13 @@ static int open_start(learning *l) {
     struct stat info;
     limn_mark mark;
     if (args->resume && !is(l->output, "-") && stat(l->output, &info) == 0) {
-        int code = cli_open_model(l->session, l->output, &l->model);
+        int code = cli_open_model(l->session, l->output, NULL, &l->model);
         if (code || limn_model_mark(l->model, &mark))
             return code;
         limn_model_free(l->model);
         l->model = NULL;
     }
-    return cli_open_model(l->session, args->positionals[0], &l->model);
+    return cli_open_model(l->session, args->positionals[0], NULL, &l->model);
 }
 
 /* Whether the model's mark belongs to this DATA, which may have grown since. */

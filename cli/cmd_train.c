@@ -145,7 +145,7 @@ static int check_teacher(const cli_args *args, const limn_model *teacher) {
 static int open_teacher(cli_session *session, const cli_args *args, limn_model **out) {
     if (!args->teacher || limn_method_find(args->teacher))
         return EXIT_DONE;
-    int code = cli_open_model(session, args->teacher, out);
+    int code = cli_open_model(session, args->teacher, NULL, out);
     return code ? code : check_teacher(args, *out);
 }
 

@@ -104,12 +104,12 @@ int cli_check(cli_session *session, limn_status status) {
     return cli_fail(exit_code(status), "%s", *sentence ? sentence : limn_status_string(status));
 }
 
-int cli_open_model(cli_session *session, const char *path, limn_model **out) {
+int cli_open_model(cli_session *session, const char *path, const char *ranges, limn_model **out) {
     *out = NULL;
     if (strcmp(path, "-") == 0)
         return cli_fail(EXIT_USAGE, "a model cannot be read from standard input; only DATA may be "
                                     "\"-\"; save the model to a file first");
-    return cli_check(session, limn_model_open(session->context, path, out));
+    return cli_check(session, limn_model_open_ranges(session->context, path, ranges, out));
 }
 
 void cli_read_options(const cli_args *args, limn_task task, limn_read_options *out) {
@@ -149,11 +149,25 @@ int cli_refuse_overwrite(const char *output, const char *input) {
                     output);
 }
 
+int cli_refuse_ranges(const char *output, const char *ranges) {
+    char first[4096];
+    if (!ranges)
+        return EXIT_DONE;
+    const char *comma = strchr(ranges, ',');
+    int code = cli_refuse_overwrite(output, ranges);
+    if (code || !comma || (size_t)(comma - ranges) >= sizeof first)
+        return code;
+    memcpy(first, ranges, (size_t)(comma - ranges));
+    first[comma - ranges] = '\0';
+    code = cli_refuse_overwrite(output, first);
+    return code ? code : cli_refuse_overwrite(output, comma + 1);
+}
+
 static int refuse_inputs(const cli_args *args) {
     int code = EXIT_DONE;
     for (size_t i = 0; args->output && i < args->positional_count && !code; i++)
         code = cli_refuse_overwrite(args->output, args->positionals[i]);
-    return code;
+    return code || !args->output ? code : cli_refuse_ranges(args->output, args->ranges);
 }
 
 int cli_with_model(const cli_args *args, cli_model_work *work) {
@@ -161,7 +175,7 @@ int cli_with_model(const cli_args *args, cli_model_work *work) {
     limn_model *model = NULL;
     int code = cli_session_open(&session, args);
     code = code ? code : refuse_inputs(args);
-    code = code ? code : cli_open_model(&session, args->positionals[0], &model);
+    code = code ? code : cli_open_model(&session, args->positionals[0], args->ranges, &model);
     code = code ? code : work(&session, args, model);
     limn_model_free(model);
     cli_session_close(&session);

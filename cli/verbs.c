@@ -20,7 +20,7 @@ _Static_assert(LIMN_CLASSIFY == 0 && LIMN_REGRESS == 1 && LIMN_SEARCH == 2 && LI
                    LIMN_DENSITY == 4,
                "task");
 _Static_assert(LIMN_SCALE_AUTO == 0 && LIMN_SCALE_NONE == 1 && LIMN_SCALE_MINMAX == 2 &&
-                   LIMN_SCALE_ZSCORE == 3,
+                   LIMN_SCALE_ZSCORE == 3 && LIMN_SCALE_RANGES == 4, /* not a choice */
                "scale");
 _Static_assert(CLI_AS_TEXT == 0 && CLI_AS_MAN == 1 && CLI_AS_MARKDOWN == 2 && CLI_AS_BASH == 3 &&
                    CLI_AS_ZSH == 4,
@@ -81,6 +81,14 @@ static const cli_option match_options[] = {
      "a category that the model has not seen: refuse it, or treat it as none of the known ones "
      "(default error)",
      CLI_CHOICE, FIELD(unknown), 0, 0},
+};
+
+static const cli_option ranges_options[] = {
+    {"ranges", 0, "X[,Y]",
+     "the scaling of the data before a LIBSVM text model: the range file of svm-scale -s, or the "
+     "scale files of features and target of e1071's write.svm; rows are then those before scaling, "
+     "and so are the numbers that are predicted",
+     CLI_TEXT, FIELD(ranges), 0, 0},
 };
 
 static const cli_option train_options[] = {
@@ -266,23 +274,24 @@ static const cli_group learn_common_group = GROUP("Common options", learn_common
 static const cli_group table_group = GROUP("Categories and missing cells", table_options);
 static const cli_group weight_group = GROUP("Weights", weight_options);
 static const cli_group match_group = GROUP("Categories", match_options);
+static const cli_group ranges_group = GROUP("Scaling of a LIBSVM model", ranges_options);
 static const cli_group json_group = GROUP("Options", json_options);
 static const cli_group help_group = GROUP("Options", help_options);
 
 static const cli_group *const train_groups[] = {&train_group,  &data_group, &table_group,
                                                 &weight_group, &svm_group,  &common_group};
 static const cli_group *const predict_groups[] = {&predict_group, &data_group, &match_group,
-                                                  &common_group};
+                                                  &ranges_group, &common_group};
 static const cli_group *const eval_groups[] = {&eval_group, &data_group, &match_group,
-                                               &common_group};
+                                               &ranges_group, &common_group};
 static const cli_group *const accelerate_groups[] = {&accelerate_group, &data_group, &match_group,
-                                                     &common_group};
+                                                     &ranges_group, &common_group};
 static const cli_group *const learn_groups[] = {&learn_group, &data_group, &match_group,
                                                 &learn_common_group};
 static const cli_group *const search_groups[] = {&search_group, &data_group, &match_group,
                                                  &common_group};
 static const cli_group *const convert_groups[] = {&convert_group, &data_group, &table_group,
-                                                  &common_group};
+                                                  &ranges_group, &common_group};
 static const cli_group *const synth_groups[] = {&synth_group, &common_group};
 static const cli_group *const json_groups[] = {&json_group, &brief_group};
 static const cli_group *const help_groups[] = {&help_group, &brief_group};
@@ -327,6 +336,7 @@ static const char *const convert_examples[] = {
     "limn convert train-images-idx3-ubyte.gz train.libsvm",
     "zcat letter.libsvm.gz | limn convert - - --to csv | head",
     "limn convert libsvm.model letter.limn",
+    "limn convert libsvm.model letter.limn --ranges letter.range",
     NULL};
 static const char *const synth_examples[] = {
     "limn synth", "limn synth mixture -n 10000 -p classes=5 -o mixture.csv",
@@ -433,7 +443,8 @@ const cli_verb cli_verbs[] = {
      .details = "The format of OUT is given by --to or by its extension (.csv .tsv .libsvm .svm "
                 ".npy .idx .arff; .gz after it compresses). Values and labels stay the same; "
                 "formats without categories (LIBSVM, NPY, IDX) get one column per category. A "
-                "LIBSVM text model becomes a limn model, and a limn svm model becomes LIBSVM text.",
+                "LIBSVM text model becomes a limn model, and a limn svm model becomes LIBSVM text; "
+                "if it scales its features, the range file for svm-scale becomes OUT.range.",
      .examples = convert_examples,
      GROUPS(convert_groups),
      .min_positionals = 2,

@@ -122,11 +122,29 @@ limn_status limn_model_save(limn_context *context, const limn_model *model, cons
 
 limn_status limn_model_open(limn_context *context, const char *path, limn_model **out) {
     lm_file *file;
-    limn_status status = lm_model_import(context, path, out);
+    limn_status status = lm_model_import(context, path, NULL, out);
     if (status != LIMN_OK || *out)
         return status;
     status = lm_file_open(context, path, &file);
     return status == LIMN_OK ? lm_model_load(context, file, out) : status;
+}
+
+limn_status limn_model_open_ranges(limn_context *context, const char *path, const char *ranges,
+                                   limn_model **out) {
+    lm_file *file;
+    if (!ranges)
+        return limn_model_open(context, path, out);
+    limn_status status = lm_model_import(context, path, ranges, out);
+    if (status != LIMN_OK || *out)
+        return status;
+    status = lm_file_open(context, path, &file);
+    if (status != LIMN_OK)
+        return status;
+    lm_file_close(file);
+    return lm_fail(context, LIMN_E_USAGE,
+                   "%s: --ranges gives a LIBSVM text model its scaling, but this is a limn model, "
+                   "which has its own; leave --ranges out",
+                   path);
 }
 
 limn_status limn_model_export(limn_context *context, const limn_model *model, const char *path) {
@@ -158,6 +176,7 @@ void limn_model_describe(const limn_model *model, limn_model_info *out) {
                             .bytes = bytes,
                             .written_by = model->written_by,
                             .teacher = model->teacher,
+                            .scaled_target = model->scaler.target,
                             .touched_vectors = stats.touched.vectors,
                             .touched_bytes = stats.touched.bytes};
     lm_sized_give(&info, out, sizeof info);

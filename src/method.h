@@ -146,9 +146,13 @@ typedef struct lm_foreign_text {
     bool (*recognise)(const void *bytes, size_t size);
     limn_status (*import)(limn_context *ctx, const char *name, const char *bytes, size_t size,
                           lm_foreign *about, void **model);
-    /* labels: one number per class. */
+    /* From now on the model has this many features, more than before: the new ones are 0 in all
+     * that it stores. */
+    limn_status (*widen)(limn_context *ctx, void *model, size_t features);
+    /* Writes the text, without committing it. labels: one number per class; keep: the number, from
+     * 0, of each feature in the file, NULL: as in the model. path is for messages. */
     limn_status (*export)(limn_context *ctx, const void *model, const int32_t *labels,
-                          const char *path);
+                          const uint32_t *keep, const char *path, limn_output *output);
 } lm_foreign_text;
 
 /* ---- the table ---- */

@@ -271,7 +271,8 @@ typedef enum limn_scale {
     LIMN_SCALE_AUTO, /* the method's own default */
     LIMN_SCALE_NONE,
     LIMN_SCALE_MINMAX,
-    LIMN_SCALE_ZSCORE
+    LIMN_SCALE_ZSCORE,
+    LIMN_SCALE_RANGES /* of a file of other software: limn_model_open_ranges, not for training */
 } limn_scale;
 
 /* "none", "minmax", ...; NULL for a value outside the enumeration. */
@@ -404,6 +405,13 @@ LIMN_API limn_status limn_model_save(limn_context *context, const limn_model *mo
 /* Maps the file and checks every byte of it. A LIBSVM text model is detected from its content and
  * read as well; it then gives LIBSVM's answers. */
 LIMN_API limn_status limn_model_open(limn_context *context, const char *path, limn_model **out);
+/* The same for a LIBSVM text model whose data was scaled before training: queries are then rows as
+ * they were before that, and a regression model answers in the units of the original target. ranges
+ * is the range file of svm-scale, or the scale file that write.svm of R's e1071 wrote; "X,Y": two
+ * files of e1071, of the features and of the target. NULL: no scaling. LIMN_E_USAGE if path is a
+ * limn model. */
+LIMN_API limn_status limn_model_open_ranges(limn_context *context, const char *path,
+                                            const char *ranges, limn_model **out);
 LIMN_API void limn_model_free(limn_model *model);
 
 typedef enum limn_kind {
@@ -415,7 +423,8 @@ typedef enum limn_kind {
 /* Detects the kind of a file from its first bytes. LIMN_KIND_DATA for "-" and anything else that is
  * not a regular file, since those bytes could not be read again. Fails if it cannot be read. */
 LIMN_API limn_status limn_file_kind(limn_context *context, const char *path, limn_kind *kind);
-/* Writes the model as LIBSVM text (svm models only). */
+/* Writes the model as LIBSVM text (svm models only). If the model scales its features, a range file
+ * for svm-scale is written beside it, path + ".range"; path cannot be "-" then. */
 LIMN_API limn_status limn_model_export(limn_context *context, const limn_model *model,
                                        const char *path);
 
@@ -440,7 +449,8 @@ typedef struct limn_model_info {
     /* Per query, mean over training rows; limn_evaluate gives the mean over the rows evaluated. */
     double touched_vectors, touched_bytes;
     const char
-        *teacher; /* the method that was trained first to teach this one, in words; or NULL */
+        *teacher;      /* the method that was trained first to teach this one, in words; or NULL */
+    int scaled_target; /* LIMN_SCALE_RANGES: the answers are unscaled, too */
 } limn_model_info;
 
 LIMN_API void limn_model_info_init(limn_model_info *info);

@@ -1,8 +1,10 @@
 /* foreign.c: text models of other software, read and written by the methods that know them. */
 #include "data/read/source.h"
 #include "model/model.h"
+#include "scale/ranges.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -41,6 +43,12 @@ static const lm_method *find_method(const lm_buffer *bytes) {
 
 /* ---- making a model ---- */
 
+typedef struct foreign_file {
+    const char *name;
+    lm_buffer bytes;
+    const lm_ranges *ranges; /* or NULL */
+} foreign_file;
+
 static limn_status set_params(limn_context *ctx, limn_model *model, const char *text) {
     limn_status status = LIMN_OK;
     while (*text && status == LIMN_OK) {
@@ -69,16 +77,36 @@ static limn_status set_schema(limn_context *ctx, const lm_foreign *about, lm_sch
     return status;
 }
 
-static limn_status build(limn_context *ctx, const lm_method *method, const char *name,
-                         const lm_buffer *bytes, limn_model *model) {
+/* The scaling that stood before the model. It may name features that the model has not seen: their
+ * squares count in some kernels, so the model gets them. */
+static limn_status set_ranges(limn_context *ctx, const lm_ranges *ranges, lm_foreign *about,
+                              limn_model *model) {
+    size_t features;
+    const lm_foreign_text *text = model->method->foreign;
+    limn_status status = lm_ranges_match(ctx, ranges, about->features, &features);
+    if (status == LIMN_OK && ranges->target && about->task != LIMN_REGRESS)
+        status = lm_fail(ctx, LIMN_E_MODEL,
+                         "%s: the file scales a target (y), but the model does not predict "
+                         "numbers; remove that part of the file, or leave the second file out",
+                         ranges->name);
+    if (status == LIMN_OK && features > about->features)
+        status = text->widen(ctx, model->body, features);
+    about->features = features;
+    return status == LIMN_OK ? lm_ranges_scaler(ctx, ranges, features, &model->scaler) : status;
+}
+
+static limn_status build(limn_context *ctx, const lm_method *method, const foreign_file *from,
+                         limn_model *model) {
     lm_foreign about = {.names = NULL};
-    limn_status status = method->foreign->import(ctx, name, (const char *)bytes->data, bytes->size,
-                                                 &about, &model->body);
+    limn_status status = method->foreign->import(ctx, from->name, (const char *)from->bytes.data,
+                                                 from->bytes.size, &about, &model->body);
+    if (status == LIMN_OK && from->ranges)
+        status = set_ranges(ctx, from->ranges, &about, model);
     if (status == LIMN_OK)
         status = set_schema(ctx, &about, &model->schema);
     if (status == LIMN_OK)
         status = set_params(ctx, model, about.params);
-    if (status == LIMN_OK)
+    if (status == LIMN_OK && !from->ranges)
         status = lm_scaler_fit(ctx, LIMN_SCALE_NONE, true, NULL, 0, about.features, &model->scaler);
     for (size_t c = 0; about.names && c < about.classes; c++)
         lm_free(&ctx->mem, about.names[c]);
@@ -86,14 +114,14 @@ static limn_status build(limn_context *ctx, const lm_method *method, const char 
     return status;
 }
 
-static limn_status make_model(limn_context *ctx, const lm_method *method, const char *name,
-                              const lm_buffer *bytes, limn_model **out) {
+static limn_status make_model(limn_context *ctx, const lm_method *method, const foreign_file *from,
+                              limn_model **out) {
     limn_model *model = NULL;
     limn_status status = lm_model_new(ctx, method, &model);
     if (status != LIMN_OK)
         return status;
     model->written_by = lm_strdup(&ctx->mem, limn_version());
-    status = model->written_by ? build(ctx, method, name, bytes, model) : lm_fail_memory(ctx);
+    status = model->written_by ? build(ctx, method, from, model) : lm_fail_memory(ctx);
     if (status == LIMN_OK)
         status = lm_model_measure(ctx, model, &model->bytes);
     if (status != LIMN_OK) {
@@ -136,26 +164,38 @@ limn_status limn_file_kind(limn_context *context, const char *path, limn_kind *k
 
 /* ---- opening ---- */
 
-limn_status lm_model_import(limn_context *ctx, const char *path, limn_model **out) {
+static limn_status make_with(limn_context *ctx, const lm_method *method, foreign_file *from,
+                             const char *ranges, limn_model **out) {
+    lm_ranges read = {.name = NULL};
+    limn_status status = ranges ? lm_ranges_read(ctx, ranges, &read) : LIMN_OK;
+    from->ranges = ranges ? &read : NULL;
+    if (status == LIMN_OK)
+        status = make_model(ctx, method, from, out);
+    lm_ranges_free(&ctx->mem, &read);
+    return status;
+}
+
+limn_status lm_model_import(limn_context *ctx, const char *path, const char *ranges,
+                            limn_model **out) {
     lm_source *source;
-    lm_buffer bytes = {.mem = &ctx->mem};
+    foreign_file from = {.name = path, .bytes = {.mem = &ctx->mem}};
     *out = NULL;
     if (!can_look(path))
         return LIMN_OK;
     limn_status status = lm_source_open(ctx, path, &source);
     if (status != LIMN_OK)
         return status;
-    status = read_on(ctx, source, &bytes, FIRST_BYTES);
-    const lm_method *method = status == LIMN_OK ? find_method(&bytes) : NULL;
+    status = read_on(ctx, source, &from.bytes, FIRST_BYTES);
+    const lm_method *method = status == LIMN_OK ? find_method(&from.bytes) : NULL;
     if (method)
-        status = read_on(ctx, source, &bytes, SIZE_MAX);
+        status = read_on(ctx, source, &from.bytes, SIZE_MAX);
     if (method && status == LIMN_OK)
-        status = make_model(ctx, method, path, &bytes, out);
+        status = make_with(ctx, method, &from, ranges, out);
     /* A file that is not foreign text may fail here, too: a limn model that begins like gzip. */
     if (!method && status == LIMN_E_DATA)
         status = LIMN_OK;
     lm_source_free(source);
-    lm_buffer_free(&bytes);
+    lm_buffer_free(&from.bytes);
     return status;
 }
 
@@ -170,6 +210,64 @@ static bool whole_labels(const lm_labels *labels, int32_t *numbers) {
         numbers[c] = (int32_t)value;
     }
     return true;
+}
+
+/* The text model, and the range file if the model scales. */
+typedef struct outputs {
+    limn_output *text, *ranges;
+    char *name; /* of the range file */
+} outputs;
+
+static limn_status open_outputs(limn_context *ctx, const limn_model *model, const char *path,
+                                outputs *o) {
+    bool scales = model->scaler.kind != LIMN_SCALE_NONE;
+    if (scales && strcmp(path, "-") == 0)
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "the model scales its features (%s), and the range file for that is written "
+                       "beside the text model; name a file instead of -",
+                       limn_scale_name(model->scaler.kind));
+    limn_status status = limn_output_open(ctx, path, &o->text);
+    if (status != LIMN_OK || !scales)
+        return status;
+    size_t size = strlen(path) + sizeof ".range";
+    o->name = lm_alloc(&ctx->mem, size, 1);
+    if (!o->name)
+        return lm_fail_memory(ctx);
+    snprintf(o->name, size, "%s.range", path);
+    return limn_output_open(ctx, o->name, &o->ranges);
+}
+
+/* Nothing is renamed before all is written. The range file comes first: without it the text model
+ * would give wrong answers. */
+static limn_status close_outputs(limn_context *ctx, outputs *o, limn_status status) {
+    if (status == LIMN_OK && o->ranges)
+        status = limn_output_flush(o->ranges);
+    if (status == LIMN_OK)
+        status = limn_output_flush(o->text);
+    if (status == LIMN_OK && o->ranges) {
+        status = limn_output_commit(o->ranges);
+        o->ranges = NULL;
+    }
+    if (status == LIMN_OK) {
+        status = limn_output_commit(o->text);
+        o->text = NULL;
+    }
+    limn_output_discard(o->ranges);
+    limn_output_discard(o->text);
+    lm_free(&ctx->mem, o->name);
+    return status;
+}
+
+static limn_status write_all(limn_context *ctx, const limn_model *model, const int32_t *labels,
+                             const char *path) {
+    outputs o = {.text = NULL};
+    limn_status status = open_outputs(ctx, model, path, &o);
+    if (status == LIMN_OK && o.ranges)
+        status = lm_ranges_put(ctx, &model->scaler, o.ranges);
+    if (status == LIMN_OK)
+        status = model->method->foreign->export(ctx, model->body, labels, model->scaler.keep, path,
+                                                o.text);
+    return close_outputs(ctx, &o, status);
 }
 
 limn_status lm_model_export(limn_context *ctx, const limn_model *model, const char *path) {
@@ -190,12 +288,7 @@ limn_status lm_model_export(limn_context *ctx, const limn_model *model, const ch
                 "order that 'limn info' shows",
                 labels->count - 1);
     }
-    if (model->scaler.kind != LIMN_SCALE_NONE)
-        lm_warn(ctx,
-                "the model scales its features (%s), which the text format cannot store: scale "
-                "data in the same way before using it, or train with --scale none",
-                limn_scale_name(model->scaler.kind));
-    limn_status status = method->foreign->export(ctx, model->body, numbers, path);
+    limn_status status = write_all(ctx, model, numbers, path);
     lm_free(&ctx->mem, numbers);
     return status;
 }

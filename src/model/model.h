@@ -52,10 +52,14 @@ limn_status lm_model_new(limn_context *ctx, const lm_method *method, limn_model 
 
 /* ---- foreign.c: text models of other software ---- */
 
-/* A foreign text model, detected from its content; LIMN_OK with *out NULL: it is not one. */
-limn_status lm_model_import(limn_context *ctx, const char *path, limn_model **out);
-/* Writes a foreign text model; LIMN_E_UNSUPPORTED if the method has no such format. */
+/* A foreign text model, detected from its content; LIMN_OK with *out NULL: it is not one. ranges:
+ * the files of its scaling (scale/ranges.h), or NULL. */
+limn_status lm_model_import(limn_context *ctx, const char *path, const char *ranges,
+                            limn_model **out);
+/* Writes a foreign text model, with a range file beside it if the model scales; LIMN_E_UNSUPPORTED
+ * if the method has no such format. */
 limn_status lm_model_export(limn_context *ctx, const limn_model *model, const char *path);
+
 /* ---- store.c: the file ---- */
 
 limn_status lm_model_save(limn_context *ctx, const limn_model *model, const char *path);
@@ -106,7 +110,7 @@ typedef enum lm_ask {
 typedef struct lm_query {
     const float *x;
     size_t n, width;
-    bool scaled; /* rows are as the method sees them, lm_model_width wide */
+    bool scaled; /* rows are scaled already, scaler.out wide */
     lm_ask kind;
     void *out;
     size_t k;          /* of LM_ASK_NEIGHBORS */

@@ -93,15 +93,22 @@ void limn_predictor_free(limn_predictor *predictor) {
 static const float *prepare(const limn_model *m, const lm_query *q, size_t first, size_t n,
                             float *room) {
     const float *x = q->x + first * q->width;
-    size_t d = m->schema.features;
-    if (q->scaled || (m->scaler.kind == LIMN_SCALE_NONE && q->width == lm_model_width(m)))
+    size_t d = m->scaler.out;
+    bool as_it_is = q->scaled || m->scaler.kind == LIMN_SCALE_NONE;
+    if (as_it_is && q->width == lm_model_width(m))
         return x;
-    if (m->scaler.kind != LIMN_SCALE_NONE)
+    if (!m->schema.beyond) {
         lm_scaler_apply(&m->scaler, x, n, room);
-    /* A model with schema.beyond is never scaled. */
-    for (size_t i = 0; i < n && m->schema.beyond; i++) {
-        memcpy(room + i * (d + 1), x + i * d, d * sizeof *room);
-        room[i * (d + 1) + d] = 0;
+        return room;
+    }
+    /* The hidden feature is 0: not known, or, if the model scales, to be ignored. */
+    for (size_t i = 0; i < n; i++) {
+        float *to = room + i * (d + 1);
+        if (as_it_is)
+            memcpy(to, x + i * q->width, d * sizeof *to);
+        else
+            lm_scaler_apply(&m->scaler, x + i * q->width, 1, to);
+        to[d] = 0;
     }
     return room;
 }
@@ -134,6 +141,7 @@ static void run_batch(const limn_predictor *p, const lm_query *q, size_t first, 
     case LM_ASK_VALUES:
         method->values(m->body, x, n, numbers + first, l.scratch);
         shift(numbers + first, n, p->log_volume);
+        lm_scaler_unscale(&m->scaler, numbers + first, n);
         return;
     case LM_ASK_SCORES:
         method->scores(m->body, x, n, numbers + first * method->score_count(m->body), l.scratch);

@@ -435,8 +435,16 @@ static limn_status get_schema(limn_context *ctx, const lm_file *file, lm_schema 
 
 static limn_status get_scaler(limn_context *ctx, const lm_file *file, limn_model *model) {
     limn_status status = lm_scaler_load(ctx, file, model->schema.features, &model->scaler);
-    if (status == LIMN_OK && model->schema.beyond && model->scaler.kind != LIMN_SCALE_NONE)
-        status = lm_file_bad(ctx, file, "an imported model cannot be scaled");
+    limn_scale kind = model->scaler.kind;
+    limn_task task = model->schema.task;
+    if (status != LIMN_OK)
+        return status;
+    if (model->schema.beyond && kind != LIMN_SCALE_NONE && kind != LIMN_SCALE_RANGES)
+        status = lm_file_bad(ctx, file, "an imported model cannot be scaled by limn");
+    if (kind == LIMN_SCALE_RANGES && task == LIMN_DENSITY)
+        status = lm_file_bad(ctx, file, "a density model cannot be scaled by ranges");
+    if (model->scaler.target && task != LIMN_REGRESS)
+        status = lm_file_bad(ctx, file, "only the target of a regression can be scaled");
     return status;
 }
 

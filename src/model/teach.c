@@ -206,13 +206,8 @@ static void see_scaled(const lm_teacher *teacher, const lm_scaler *scaler, doubl
 static limn_status ask_model(const lm_teacher *teacher, limn_context *ctx, const float *x, size_t n,
                              double *out) {
     lm_teaching *t = teacher->user;
-    /* An imported model may have a hidden feature, which is 0 here. */
-    lm_query query = {.x = x,
-                      .n = n,
-                      .width = teacher->d,
-                      .scaled = !t->model->schema.beyond,
-                      .kind = LM_ASK_VALUES,
-                      .out = out};
+    lm_query query = {
+        .x = x, .n = n, .width = teacher->d, .scaled = true, .kind = LM_ASK_VALUES, .out = out};
     (void)ctx;
     if (teacher->kind == LM_TEACHES_PROBA)
         query.kind = LM_ASK_PROBA;

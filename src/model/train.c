@@ -205,8 +205,11 @@ static limn_status prepare(limn_context *ctx, limn_model *model, const limn_data
     model->schema.beyond = false;
     if (status != LIMN_OK)
         return status;
-    return teacher ? lm_scaler_copy(ctx, &teacher->scaler, &model->scaler)
-                   : prepare_scaler(ctx, model, data, options);
+    if (!teacher)
+        return prepare_scaler(ctx, model, data, options);
+    status = lm_scaler_copy(ctx, &teacher->scaler, &model->scaler);
+    model->scaler.target = false; /* the teacher answers in the units of the data */
+    return status;
 }
 
 static limn_status check_weights(limn_context *ctx, const limn_data *data,

@@ -13,7 +13,7 @@
 #include <string.h>
 
 const char *limn_scale_name(limn_scale scale) {
-    static const char *const names[] = {"auto", "none", "minmax", "zscore"};
+    static const char *const names[] = {"auto", "none", "minmax", "zscore", "ranges"};
     return (size_t)scale < LM_COUNT(names) ? names[scale] : NULL;
 }
 
@@ -79,8 +79,7 @@ static void choose(lm_scaler *scaler, const statistics *s, bool keep_constant) {
     }
 }
 
-/* Memory for count features. */
-static bool take(const limn_allocator *mem, size_t count, lm_scaler *scaler) {
+bool lm_scaler_take(const limn_allocator *mem, size_t count, lm_scaler *scaler) {
     scaler->keep = lm_alloc(mem, count, sizeof *scaler->keep);
     scaler->offset = lm_alloc(mem, count, sizeof *scaler->offset);
     scaler->factor = lm_alloc(mem, count, sizeof *scaler->factor);
@@ -99,7 +98,7 @@ limn_status lm_scaler_fit(limn_context *ctx, limn_scale kind, bool keep_constant
     size_t count;
     double *block = lm_mul(d, 5, &count) ? lm_alloc_zero(&ctx->mem, count, sizeof *block) : NULL;
     scaler->kind = kind;
-    if (!take(&ctx->mem, d, scaler) || !block) {
+    if (!lm_scaler_take(&ctx->mem, d, scaler) || !block) {
         lm_free(&ctx->mem, block);
         lm_scaler_free(&ctx->mem, scaler);
         return lm_fail_memory(ctx);
@@ -114,10 +113,12 @@ limn_status lm_scaler_fit(limn_context *ctx, limn_scale kind, bool keep_constant
 }
 
 limn_status lm_scaler_copy(limn_context *ctx, const lm_scaler *from, lm_scaler *to) {
-    *to = (lm_scaler){.kind = from->kind, .in = from->in, .out = from->out};
+    *to = *from;
+    to->keep = NULL;
+    to->offset = to->factor = NULL;
     if (from->kind == LIMN_SCALE_NONE)
         return LIMN_OK;
-    if (!take(&ctx->mem, from->out, to)) {
+    if (!lm_scaler_take(&ctx->mem, from->out, to)) {
         lm_scaler_free(&ctx->mem, to);
         return lm_fail_memory(ctx);
     }
@@ -181,7 +182,13 @@ void lm_scaler_undo(const lm_scaler *scaler, const float *scaled, size_t n, cons
         float *to = x + i * in;
         memcpy(to, usual, in * sizeof *to);
         for (size_t j = 0; j < out; j++)
-            to[scaler->keep[j]] =
-                clamp((double)scaled[i * out + j] / scaler->factor[j] + scaler->offset[j]);
+            if (scaler->factor[j] > 0)
+                to[scaler->keep[j]] =
+                    clamp((double)scaled[i * out + j] / scaler->factor[j] + scaler->offset[j]);
     }
+}
+
+void lm_scaler_unscale(const lm_scaler *scaler, double *values, size_t n) {
+    for (size_t i = 0; i < n && scaler->target; i++)
+        values[i] = values[i] * scaler->target_factor + scaler->target_offset;
 }

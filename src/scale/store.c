@@ -24,8 +24,29 @@ limn_status lm_scaler_save(limn_context *ctx, const lm_scaler *s, lm_writer *wri
         lm_kv_put_reals(kv, "offset", s->offset, s->out);
         lm_kv_put_reals(kv, "factor", s->factor, s->out);
     }
+    if (s->target)
+        lm_kv_put_reals(kv, "target", (const double[]){s->target_offset, s->target_factor}, 2);
     lm_free(&ctx->mem, keep);
     return lm_kv_end(kv);
+}
+
+/* Only ranges may have a factor of 0. */
+static bool is_factor(const lm_scaler *s, double factor) {
+    return isfinite(factor) && (factor > 0 || (factor == 0 && s->kind == LIMN_SCALE_RANGES));
+}
+
+static limn_status get_target(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
+    double target[2] = {0, 1};
+    if (!lm_kv_has(kv, "target"))
+        return LIMN_OK;
+    limn_status status = lm_kv_reals(kv, "target", 2, target);
+    if (status == LIMN_OK && (s->kind != LIMN_SCALE_RANGES || !isfinite(target[0]) ||
+                              !isfinite(target[1]) || target[1] < 0))
+        status = lm_file_bad(ctx, kv->file, "the scaling of its target is not valid");
+    s->target = status == LIMN_OK;
+    s->target_offset = target[0];
+    s->target_factor = target[1];
+    return status;
 }
 
 static limn_status get_scaling(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
@@ -34,10 +55,7 @@ static limn_status get_scaling(limn_context *ctx, const lm_kv *kv, lm_scaler *s)
     if (s->out > kv->section.size / (3 * sizeof(double)))
         return lm_file_bad(ctx, kv->file, "the scaling of %zu features is truncated", s->out);
     double *keep = lm_alloc(&ctx->mem, s->out, sizeof *keep);
-    s->keep = lm_alloc(&ctx->mem, s->out, sizeof *s->keep);
-    s->offset = lm_alloc(&ctx->mem, s->out, sizeof *s->offset);
-    s->factor = lm_alloc(&ctx->mem, s->out, sizeof *s->factor);
-    if (!keep || !s->keep || !s->offset || !s->factor)
+    if (!lm_scaler_take(&ctx->mem, s->out, s) || !keep)
         status = lm_fail_memory(ctx);
     else
         status = lm_kv_reals(kv, "keep", s->out, keep);
@@ -51,16 +69,20 @@ static limn_status get_scaling(limn_context *ctx, const lm_kv *kv, lm_scaler *s)
             status = lm_file_bad(ctx, kv->file, "scaled feature %zu does not exist", j + 1);
         else
             s->keep[j] = (uint32_t)keep[j];
-        if (status == LIMN_OK && !(s->factor[j] > 0))
+        if (status == LIMN_OK && !is_factor(s, s->factor[j]))
             status = lm_file_bad(ctx, kv->file, "the scaling factor of feature %zu is not positive",
+                                 j + 1);
+        if (status == LIMN_OK && !isfinite(s->offset[j]))
+            status = lm_file_bad(ctx, kv->file, "the scaling offset of feature %zu is not finite",
                                  j + 1);
     }
     lm_free(&ctx->mem, keep);
-    return status;
+    return status == LIMN_OK ? get_target(ctx, kv, s) : status;
 }
 
 limn_status lm_scaler_load(limn_context *ctx, const lm_file *file, size_t features, lm_scaler *s) {
-    static const limn_scale kinds[] = {LIMN_SCALE_NONE, LIMN_SCALE_MINMAX, LIMN_SCALE_ZSCORE};
+    static const limn_scale kinds[] = {LIMN_SCALE_NONE, LIMN_SCALE_MINMAX, LIMN_SCALE_ZSCORE,
+                                       LIMN_SCALE_RANGES};
     lm_kv kv;
     const char *name = "";
     int64_t out = 0;

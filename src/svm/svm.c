@@ -1,4 +1,4 @@
-/* svm.c: type names and freeing of a support vector machine. */
+/* svm.c: type names, copying, widening and freeing of a support vector machine. */
 #include "svm/svm.h"
 
 #include <string.h>
@@ -34,6 +34,25 @@ limn_status lm_svm_copy(limn_context *ctx, const lm_svm *from, lm_svm *to) {
     bool all = (to->count || !from->count) && (!from->n || (to->sv && (to->coef || !rows))) &&
                (to->rho || !functions);
     return all ? LIMN_OK : lm_fail_memory(ctx);
+}
+
+limn_status lm_svm_widen(limn_context *ctx, lm_svm *svm, size_t d) {
+    size_t cells, bytes;
+    if (!lm_mul(svm->n, d, &cells) || !lm_mul(cells, sizeof *svm->sv, &bytes) ||
+        bytes > ctx->memory_limit)
+        return lm_fail(ctx, LIMN_E_MODEL,
+                       "a matrix of %zu support vectors x %zu features needs more memory than the "
+                       "limit, which is %llu MB; renumber the features without gaps or use fewer",
+                       svm->n, d, (unsigned long long)(ctx->memory_limit / 1000000));
+    float *sv = lm_alloc_zero(&ctx->mem, cells, sizeof *sv);
+    if (!sv)
+        return lm_fail_memory(ctx);
+    for (size_t i = 0; i < svm->n; i++)
+        memcpy(sv + i * d, svm->sv + i * svm->d, svm->d * sizeof *sv);
+    lm_free(&ctx->mem, (void *)svm->sv);
+    svm->sv = sv;
+    svm->d = d;
+    return LIMN_OK;
 }
 
 const char *lm_svm_type_name(lm_svm_type type) {

@@ -50,6 +50,9 @@ static inline size_t lm_svm_functions(const lm_svm *svm) {
 void lm_svm_free(const limn_allocator *mem, lm_svm *svm);
 /* A copy of what f needs: without probabilities and marks. To be freed after a failure too. */
 limn_status lm_svm_copy(limn_context *ctx, const lm_svm *from, lm_svm *to);
+/* Gives all vectors more features, which are 0; the arrays must be owned. LIMN_E_MODEL if they
+ * would need more memory than the context's limit. On failure the machine stays as it was. */
+limn_status lm_svm_widen(limn_context *ctx, lm_svm *svm, size_t d);
 /* "c_svc", ... as in LIBSVM's files; NULL outside the enumeration. */
 const char *lm_svm_type_name(lm_svm_type type);
 
@@ -67,6 +70,10 @@ limn_status lm_svm_parse(limn_context *ctx, const char *name, const char *bytes,
 /* Writes the file (atomically, "-" is standard output); labels: as above, NULL: 0, 1, 2, ... */
 limn_status lm_svm_write(limn_context *ctx, const lm_svm *svm, const int32_t *labels,
                          const char *path);
+/* The same to an open file, which is not committed. keep: the number, from 0, that each feature has
+ * in the file, ascending; NULL: its own. path is for messages. */
+limn_status lm_svm_put(limn_context *ctx, const lm_svm *svm, const int32_t *labels,
+                       const uint32_t *keep, const char *path, limn_output *output);
 
 /* ---- train.c: training by libsvm ---- */
 

@@ -13,6 +13,7 @@
 typedef struct writer {
     limn_context *ctx;
     const char *path;
+    const uint32_t *keep; /* of each feature; NULL: its own number */
     limn_output *out;
     limn_status status; /* of the first failure; nothing is written after it */
 } writer;
@@ -134,7 +135,7 @@ static void put_vector(writer *w, const lm_svm *svm, size_t i) {
         char text[2 * LM_NUMBER_BYTES];
         if (x[j] == 0 || !holds(w, isfinite(x[j])))
             continue;
-        size_t size = lm_format_whole((uint32_t)j + 1, text);
+        size_t size = lm_format_whole((w->keep ? w->keep[j] : (uint32_t)j) + 1, text);
         text[size++] = ':';
         size += lm_format_float(x[j], text + size);
         text[size++] = ' ';
@@ -143,17 +144,24 @@ static void put_vector(writer *w, const lm_svm *svm, size_t i) {
     put_text(w, "\n");
 }
 
-limn_status lm_svm_write(limn_context *ctx, const lm_svm *svm, const int32_t *labels,
-                         const char *path) {
-    writer w = {.ctx = ctx, .path = path};
-    w.status = limn_output_open(ctx, path, &w.out);
-    if (w.status != LIMN_OK)
-        return w.status;
+limn_status lm_svm_put(limn_context *ctx, const lm_svm *svm, const int32_t *labels,
+                       const uint32_t *keep, const char *path, limn_output *output) {
+    writer w = {.ctx = ctx, .path = path, .keep = keep, .out = output};
     put_header(&w, svm, labels);
     for (size_t i = 0; i < svm->n && w.status == LIMN_OK; i++)
         put_vector(&w, svm, i);
-    if (w.status == LIMN_OK)
-        return limn_output_commit(w.out);
-    limn_output_discard(w.out);
     return w.status;
+}
+
+limn_status lm_svm_write(limn_context *ctx, const lm_svm *svm, const int32_t *labels,
+                         const char *path) {
+    limn_output *output;
+    limn_status status = limn_output_open(ctx, path, &output);
+    if (status != LIMN_OK)
+        return status;
+    status = lm_svm_put(ctx, svm, labels, NULL, path, output);
+    if (status == LIMN_OK)
+        return limn_output_commit(output);
+    limn_output_discard(output);
+    return status;
 }

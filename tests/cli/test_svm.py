@@ -66,11 +66,6 @@ def test_text_models_are_models_everywhere(limn, fails, tmp_path, numbers):
     assert "search" in fails(2, "search", "a.model", numbers, "-k", "2")
 
 
-def test_a_scaled_model_is_exported_with_a_warning(limn, numbers):
-    limn("train", numbers, "-m", "svm", "-o", "a.limn")
-    assert "--scale none" in limn("convert", "a.limn", "a.model").stderr
-
-
 def test_only_svm_has_a_text_form(limn, fails, numbers):
     limn("train", numbers, "-m", "lda", "-o", "a.limn")
     assert "lda" in fails(1, "convert", "a.limn", "a.model")

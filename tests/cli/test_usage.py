@@ -160,6 +160,7 @@ def files_of_the_examples(folder):
                     "svm.limn"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     subprocess.run([LIMN, "convert", "svm.limn", "libsvm.model"], cwd=folder, check=True,
                    stdout=subprocess.DEVNULL)
+    (folder / "letter.range").write_text("x\n-1 1\n1 0 8\n2 0 8\n3 0 8\n4 0 8\n")
     subprocess.run(["gzip", "letter.libsvm"], cwd=folder, check=True)
     prices = Table(irises.rows, [repr(sum(row)) for row in irises.rows], irises.columns, "price")
     prices.csv(folder / "prices.csv")

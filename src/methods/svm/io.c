@@ -141,8 +141,16 @@ limn_status sv_import(limn_context *ctx, const char *name, const char *bytes, si
     return status;
 }
 
+limn_status sv_widen(limn_context *ctx, void *opaque, size_t features) {
+    sv_model *m = opaque;
+    lm_machine_free(&ctx->mem, &m->machine);
+    limn_status status = lm_svm_widen(ctx, &m->svm, features);
+    m->stride = m->svm.d + 1;
+    return status == LIMN_OK ? sv_prepare(ctx, m) : status;
+}
+
 limn_status sv_export(limn_context *ctx, const void *opaque, const int32_t *labels,
-                      const char *path) {
+                      const uint32_t *keep, const char *path, limn_output *output) {
     const sv_model *m = opaque;
-    return lm_svm_write(ctx, &m->svm, m->labels ? m->labels : labels, path);
+    return lm_svm_put(ctx, &m->svm, m->labels ? m->labels : labels, keep, path, output);
 }

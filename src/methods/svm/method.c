@@ -81,7 +81,7 @@ static const limn_param params[] = {
 };
 
 static const lm_foreign_text libsvm_text = {
-    .recognise = sv_recognise, .import = sv_import, .export = sv_export};
+    .recognise = sv_recognise, .import = sv_import, .widen = sv_widen, .export = sv_export};
 
 extern const lm_method lm_method_svm;
 

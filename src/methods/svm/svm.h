@@ -44,8 +44,9 @@ limn_status sv_load(limn_context *ctx, const lm_file *file, const lm_shape *shap
 bool sv_recognise(const void *bytes, size_t size);
 limn_status sv_import(limn_context *ctx, const char *name, const char *bytes, size_t size,
                       lm_foreign *about, void **model);
+limn_status sv_widen(limn_context *ctx, void *model, size_t features);
 limn_status sv_export(limn_context *ctx, const void *model, const int32_t *labels,
-                      const char *path);
+                      const uint32_t *keep, const char *path, limn_output *output);
 void sv_scratch(const void *model, size_t rows, size_t neighbors, lm_cursor *at);
 const struct lm_machine *sv_machine(const void *model);
 limn_status sv_field(limn_context *ctx, const void *model, size_t first, size_t second,
