@@ -78,7 +78,8 @@ typedef struct cli_args {
     char *alias_text[CLI_MAX_ALIASES]; /* those of params that were allocated here */
     size_t alias_count;
     uint64_t seed, threads, neighbors, rows; /* threads 0: all cores */
-    double subsample;
+    double subsample;                        /* 0: not given, all rows */
+    int subsample_rule;                      /* limn_subsample; -1: not given */
     int resume, compact;
     const char *forget; /* file of ids */
     uint64_t report_every;
