@@ -2,10 +2,10 @@
 """Runs the benchmarks one after the other and writes what they print to bench/results/.
 
 Nothing else should run on the machine. Names as arguments choose among them: kernels scan knn svm
-front student vpc hulls bforest borders parse open. The optional real data sets are looked for in the
-folder that LIMN_DATA names; without them random data of the same shape is used (front, student, hulls,
-bforest, borders: what needs them is left out). The first run of svm and front trains their models, which
-takes half an hour; student trains its own again for each new limn, which may take longer.
+front student vpc hulls bforest borders borders-tables parse open. The optional real data sets are looked
+for in the folder that LIMN_DATA names; without them random data of the same shape is used (front, student,
+hulls, bforest, borders: what needs them is left out). The first run of svm and front trains their models,
+which takes half an hour; student trains its own again for each new limn, which may take longer.
 """
 import os
 import platform
@@ -113,6 +113,8 @@ def benchmarks():
         "hulls": lambda: record("hulls", [PYTHON, "bench/papers/hulls.py", "--limn", limn]),
         "bforest": lambda: record("bforest", [PYTHON, "bench/papers/bforest.py", "--limn", limn]),
         "borders": lambda: record("borders", [PYTHON, "bench/papers/borders.py", "--limn", limn]),
+        "borders-tables": lambda: record(
+            "borders-tables", [PYTHON, "bench/papers/borders_tables.py", "--limn", limn]),
         "parse": lambda: record("parse", [program("parse")],
                                 [PYTHON, "bench/peers/parse.py", "--parse", program("parse")]),
         "open": run_open,

@@ -82,9 +82,10 @@ typedef struct cli_args {
     char *alias_text[CLI_MAX_ALIASES]; /* those of params that were allocated here */
     size_t alias_count;
     uint64_t seed, threads, neighbors, rows; /* threads 0: all cores */
-    double subsample;
-    const char *data, *test;             /* of accelerate */
-    double max_loss, budget, time_limit; /* max_loss below 0: the default; seconds */
+    double subsample;                        /* 0: not given, all rows */
+    int subsample_rule;                      /* limn_subsample; -1: not given */
+    const char *data, *test;                 /* of accelerate */
+    double max_loss, budget, time_limit;     /* max_loss below 0: the default; seconds */
     int resume, compact;
     const char *forget; /* file of ids */
     uint64_t report_every;

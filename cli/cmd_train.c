@@ -63,6 +63,9 @@ static int check_usage(const cli_args *args) {
             "--no-label: --task %s needs labels; leave --no-label out or choose another "
             "task",
             limn_task_name(task));
+    if (args->subsample_rule >= 0 && args->subsample <= 0)
+        return cli_fail(EXIT_USAGE, "--subsample-rule says how --subsample draws rows; give "
+                                    "--subsample F too, or leave the rule out");
     if (strcmp(args->output, "-") == 0 && isatty(STDOUT_FILENO))
         return cli_fail(EXIT_USAGE, "-o -: a model is binary and standard output is a terminal; "
                                     "name a file or use a pipe");
@@ -99,8 +102,11 @@ static int read_data(cli_session *session, const cli_args *args, const limn_mode
     cli_read_options(args, (limn_task)args->task, &options);
     int code = cli_check(
         session, limn_data_read(session->context, args->positionals[0], &options, match, &all));
-    if (code == EXIT_DONE && args->subsample < 1) {
-        code = cli_check(session, limn_data_subsample(session->context, all, args->subsample, out));
+    if (code == EXIT_DONE && args->subsample > 0 && args->subsample < 1) {
+        limn_subsample rule =
+            args->subsample_rule < 0 ? LIMN_SUBSAMPLE_EQUAL : (limn_subsample)args->subsample_rule;
+        code = cli_check(session,
+                         limn_data_subsample_by(session->context, all, args->subsample, rule, out));
         limn_data_free(all);
     } else {
         *out = all;

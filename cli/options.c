@@ -317,7 +317,8 @@ static int parse_words(parser *p) {
 }
 
 int cli_parse(const cli_verb *verb, int argc, char **argv, cli_args *args) {
-    *args = (cli_args){.seed = 1, .threads = verb->default_threads, .subsample = 1, .max_loss = -1};
+    *args = (cli_args){
+        .seed = 1, .threads = verb->default_threads, .subsample_rule = -1, .max_loss = -1};
     /* Each -p or alias takes at least one word, so there are never more than argc. */
     args->params = calloc((size_t)argc + 1, sizeof *args->params);
     if (!args->params)

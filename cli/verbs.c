@@ -15,6 +15,7 @@ _Static_assert(LIMN_FORMAT_AUTO == 0 && LIMN_FORMAT_CSV == 1 && LIMN_FORMAT_LIBS
                "format");
 _Static_assert(LIMN_MISSING_ERROR == 0 && LIMN_MISSING_MEDIAN == 1, "missing");
 _Static_assert(LIMN_UNKNOWN_ERROR == 0 && LIMN_UNKNOWN_ZERO == 1, "unknown category");
+_Static_assert(LIMN_SUBSAMPLE_EQUAL == 0 && LIMN_SUBSAMPLE_POWER == 1, "subsample rule");
 _Static_assert(LIMN_HEADER_AUTO == 0 && LIMN_HEADER_YES == 1 && LIMN_HEADER_NO == 2, "header");
 _Static_assert(LIMN_CLASSIFY == 0 && LIMN_REGRESS == 1 && LIMN_SEARCH == 2 && LIMN_OUTLIER == 3 &&
                    LIMN_DENSITY == 4,
@@ -107,8 +108,11 @@ static const cli_option train_options[] = {
     {"scale", 0, "auto|none|minmax|zscore",
      "scaling of the features, stored in the model (default auto: what suits the method)",
      CLI_CHOICE, FIELD(scale), 0, 0},
-    {"subsample", 0, "F", "train on this fraction of the rows of each class", CLI_REAL,
-     FIELD(subsample), 0, 1},
+    {"subsample", 0, "F", "train on this fraction of the rows", CLI_REAL, FIELD(subsample), 0, 1},
+    {"subsample-rule", 0, "equal|power",
+     "draw the same fraction of each class, or keep the smallest class whole and take less of a "
+     "class the larger it is (default equal)",
+     CLI_CHOICE, FIELD(subsample_rule), 0, 0},
     {"output", 'o', "MODEL", "file to write", CLI_TEXT, FIELD(output), 0, 0},
     {"json", 0, NULL, "print the summary as one JSON object", CLI_FLAG, FIELD(json), 0, 0},
 };

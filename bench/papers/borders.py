@@ -11,6 +11,9 @@ Sections, all unless given:
            then adaptive borders, at most as many, and their decision graph
   agf      borders drawn from agf on real data (Table 3), at random and adaptively
 
+borders_tables.py has the paper's verdicts (Tables 3 to 7), from borders and students as limn makes them
+without parameters.
+
 limn's curved classes are similar to the paper's, not the same: what the first three sections compare
 is shapes, not numbers. Data sets are looked for in LIMN_DATA; those that are missing are left out.
 """

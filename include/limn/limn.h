@@ -151,6 +151,12 @@ typedef enum limn_missing {
 /* A category that the model has not seen. */
 typedef enum limn_unknown { LIMN_UNKNOWN_ERROR, LIMN_UNKNOWN_ZERO } limn_unknown;
 
+/* How a subset is drawn. EQUAL: the same share of each class. POWER: the smallest class stays
+ * whole, and the larger a class is, the smaller its share; the order of the sizes is kept. If too
+ * many rows remain even with as many of each class, the classes share the rows equally. At least
+ * one row of each class remains in any case. */
+typedef enum limn_subsample { LIMN_SUBSAMPLE_EQUAL, LIMN_SUBSAMPLE_POWER } limn_subsample;
+
 typedef struct limn_data limn_data;
 typedef struct limn_model limn_model;
 
@@ -188,6 +194,9 @@ LIMN_API limn_status limn_data_from_labels(limn_context *context, const float *x
 /* A stratified random subset: this fraction of the rows of each class (0 < fraction <= 1). */
 LIMN_API limn_status limn_data_subsample(limn_context *context, const limn_data *data,
                                          double fraction, limn_data **out);
+/* The same by a rule. Data without classes is one class. */
+LIMN_API limn_status limn_data_subsample_by(limn_context *context, const limn_data *data,
+                                            double fraction, limn_subsample rule, limn_data **out);
 /* Numbers the classes of data as model does; those that model does not know come after its own. */
 LIMN_API limn_status limn_data_match(limn_context *context, limn_data *data,
                                      const limn_model *model);

@@ -270,13 +270,18 @@ limn_status limn_data_set_weights(limn_context *context, limn_data *data, const 
 
 limn_status limn_data_subsample(limn_context *context, const limn_data *data, double fraction,
                                 limn_data **out) {
+    return limn_data_subsample_by(context, data, fraction, LIMN_SUBSAMPLE_EQUAL, out);
+}
+
+limn_status limn_data_subsample_by(limn_context *context, const limn_data *data, double fraction,
+                                   limn_subsample rule, limn_data **out) {
     size_t count = 0;
     *out = NULL;
     size_t *rows = lm_alloc(&context->mem, data->n, sizeof *rows);
     if (!rows)
         return lm_fail_memory(context);
-    limn_status status =
-        lm_split_sample(context, data->label, data->n, fraction, context->seed, rows, &count);
+    limn_status status = lm_split_sample_by(context, data->label, data->n, fraction, rule,
+                                            context->seed, rows, &count);
     if (status == LIMN_OK)
         status = lm_data_take(context, data, rows, count, out);
     lm_free(&context->mem, rows);

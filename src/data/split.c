@@ -3,7 +3,14 @@
  * Rows are grouped by class in ascending order and each group is shuffled by a generator of its own
  * (seed, purpose, class), so the result depends only on the labels and the seed. The groups are
  * dealt to the folds in turn, one group after the other, so the folds differ by at most one row,
- * both per class and in total. */
+ * both per class and in total.
+ *
+ * Samples by a power of the class size are those of Mills (2017), Appendix A: of a class of n rows
+ * the share rho(n) = C n^-zeta is kept, 0 <= zeta <= 1, C = m^zeta with m the size of the smallest
+ * class, which is therefore kept whole. The rows kept, m^zeta n^(1 - zeta) summed over the classes,
+ * fall from all of them at zeta = 0 to m of each class at zeta = 1, and zeta is the root in
+ * between. The paper does not say what to do with fewer rows than that. Here zeta stays at 1 and C
+ * falls below m: the classes share the rows equally, and at least one row of each is kept. */
 #include "data/split.h"
 
 #include <math.h>
@@ -71,9 +78,87 @@ limn_status lm_split_folds(limn_context *ctx, const int32_t *label, size_t n, si
     return status;
 }
 
+/* ---- samples ---- */
+
+/* Of a class of n rows keep C n^-zeta. */
+typedef struct power {
+    double c, zeta;
+} power;
+
+static size_t group_size(const groups *g, size_t c) {
+    return g->start[c + 1] - g->start[c];
+}
+
+/* The rows of a class of size rows that remain where the smallest has least, which stays whole. */
+static double kept(double size, double least, double zeta) {
+    return size * pow(least / size, zeta);
+}
+
+static double kept_of_all(const groups *g, double least, double zeta) {
+    double sum = 0;
+    for (size_t c = 0; c < g->count; c++)
+        if (group_size(g, c))
+            sum += kept((double)group_size(g, c), least, zeta);
+    return sum;
+}
+
+/* The zeta at which total rows remain: fewer than all rows, more than least of each class. */
+static double solve_zeta(const groups *g, double least, double total) {
+    double low = 0, high = 1;
+    for (;;) {
+        double middle = low + (high - low) / 2;
+        if (middle <= low || middle >= high)
+            return middle;
+        if (kept_of_all(g, least, middle) > total)
+            low = middle;
+        else
+            high = middle;
+    }
+}
+
+static power fit_power(const groups *g, double total) {
+    double least = INFINITY, classes = 0;
+    for (size_t c = 0; c < g->count; c++)
+        if (group_size(g, c)) {
+            least = fmin(least, (double)group_size(g, c));
+            classes++;
+        }
+    if (total <= classes * least)
+        return (power){.c = total / classes, .zeta = 1};
+    double zeta = solve_zeta(g, least, total);
+    return (power){.c = pow(least, zeta), .zeta = zeta};
+}
+
+/* Rounded; never more than the class has, and at least one unless it is empty. */
+static size_t whole_rows(double rows, size_t size) {
+    double whole = floor(rows + 0.5);
+    return whole >= (double)size ? size : whole < 1 ? (size > 0) : (size_t)whole;
+}
+
+static void choose(const groups *g, size_t n, double fraction, limn_subsample rule,
+                   unsigned char *chosen) {
+    /* All rows need no root, and rounding may not cost one of them. */
+    bool by_power = rule == LIMN_SUBSAMPLE_POWER && fraction < 1;
+    power p = by_power ? fit_power(g, fraction * (double)n) : (power){.c = fraction, .zeta = 0};
+    for (size_t c = 0; c < g->count; c++) {
+        size_t size = group_size(g, c);
+        double rows = size ? p.c * pow((double)size, 1 - p.zeta) : 0;
+        size_t take = whole_rows(rows, size);
+        for (size_t i = 0; i < take; i++)
+            chosen[g->rows[g->start[c] + i]] = 1;
+    }
+}
+
 limn_status lm_split_sample(limn_context *ctx, const int32_t *label, size_t n, double fraction,
                             uint64_t seed, size_t *rows, size_t *count) {
+    return lm_split_sample_by(ctx, label, n, fraction, LIMN_SUBSAMPLE_EQUAL, seed, rows, count);
+}
+
+limn_status lm_split_sample_by(limn_context *ctx, const int32_t *label, size_t n, double fraction,
+                               limn_subsample rule, uint64_t seed, size_t *rows, size_t *count) {
     *count = 0;
+    if (rule != LIMN_SUBSAMPLE_EQUAL && rule != LIMN_SUBSAMPLE_POWER)
+        return lm_fail(ctx, LIMN_E_USAGE, "there is no rule %d for a subsample", (int)rule);
     if (!(fraction > 0.0 && fraction <= 1.0))
         return lm_fail(ctx, LIMN_E_USAGE,
                        "the fraction of rows is %g; it must be above 0 and at most 1", fraction);
@@ -87,13 +172,7 @@ limn_status lm_split_sample(limn_context *ctx, const int32_t *label, size_t n, d
         status = lm_fail_memory(ctx);
         goto done;
     }
-    for (size_t c = 0; c < g.count; c++) {
-        size_t size = g.start[c + 1] - g.start[c];
-        size_t take = (size_t)floor(fraction * (double)size + 0.5);
-        take = take > size ? size : take == 0 && size ? 1 : take;
-        for (size_t i = 0; i < take; i++)
-            chosen[g.rows[g.start[c] + i]] = 1;
-    }
+    choose(&g, n, fraction, rule, chosen);
     for (size_t i = 0; i < n; i++)
         if (chosen[i])
             rows[(*count)++] = i;

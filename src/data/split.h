@@ -12,6 +12,11 @@ limn_status lm_split_folds(limn_context *ctx, const int32_t *label, size_t n, si
  * in ascending order, *count their number. 0 < fraction <= 1, else LIMN_E_USAGE. */
 limn_status lm_split_sample(limn_context *ctx, const int32_t *label, size_t n, double fraction,
                             uint64_t seed, size_t *rows, size_t *count);
+/* The same by a rule. LIMN_SUBSAMPLE_POWER: of a class of n rows C n^(1 - zeta), rounded, at least
+ * one; zeta is solved so that fraction of all rows remain, and the smallest class stays whole. If
+ * that leaves too many rows even with as many of each class, the classes share the rows equally. */
+limn_status lm_split_sample_by(limn_context *ctx, const int32_t *label, size_t n, double fraction,
+                               limn_subsample rule, uint64_t seed, size_t *rows, size_t *count);
 
 /* The rows by class, each class in a seeded order: row (n), start (classes + 2, of which classes +
  * 1 are the places where classes begin). label: 0..classes-1. n is below 2^32. */

@@ -79,6 +79,42 @@ def test_subsample_takes_its_part_of_each_class(limn, train_csv):
     assert json.loads(done.stdout)["rows"] == 18
 
 
+def uneven(folder, sizes):
+    """Classes of these sizes."""
+    labels = [f"c{c}" for c, size in enumerate(sizes) for _ in range(size)]
+    path = folder / "uneven.csv"
+    path.write_text("x,label\n" + "".join(f"{i},{label}\n" for i, label in enumerate(labels)))
+    return path
+
+
+def test_a_subsample_by_power_keeps_the_smallest_class_whole(limn, tmp_path):
+    data = uneven(tmp_path, (4000, 400, 40))
+
+    def drawn(*rule):
+        """Rows in all, and how many of the smallest class their nearest neighbour gets right."""
+        done = limn("train", data, "-m", "knn", "-p", "k=1", "--subsample", 566.5 / 4440, *rule, "-o",
+                    "m.limn", "--json")
+        found = limn("predict", "m.limn", data, "--quiet").stdout.split()
+        return json.loads(done.stdout)["rows"], found[4400:].count("c2")
+
+    # With zeta = 1/2 the classes keep 400, sqrt(400 * 40) = 126.5 and 40 rows.
+    assert drawn("--subsample-rule", "power") in ((566, 40), (567, 40))
+    assert drawn("--subsample-rule", "equal") == drawn()
+    assert drawn()[0] == 510 + 51 + 5
+
+
+def test_a_rule_without_a_subsample_is_refused(fails, train_csv):
+    for rule in ("equal", "power"):
+        assert "give --subsample F too" in fails(2, "train", train_csv, "-m", "knn", "-o", "m.limn",
+                                                 "--subsample-rule", rule)
+
+
+def test_a_subsample_of_everything_is_everything_by_any_rule(limn, train_csv):
+    done = limn("train", train_csv, "-m", "knn", "-o", "m.limn", "--json", "--subsample", "1",
+                "--subsample-rule", "power")
+    assert json.loads(done.stdout)["rows"] == 90
+
+
 def test_an_old_model_is_replaced(limn, train_csv, tmp_path):
     (tmp_path / "m.limn").write_text("old")
     limn("train", train_csv, "-m", "knn", "-o", "m.limn")

@@ -74,6 +74,7 @@ def test_slips_get_a_suggestion(fails, words, suggestion):
     (["train", "d.csv", "--subsample", "0"], "above 0 and at most 1"),
     (["train", "d.csv", "--subsample", "1.5"], "above 0 and at most 1"),
     (["train", "d.csv", "--subsample", "nan"], "above 0 and at most 1"),
+    (["train", "d.csv", "--subsample-rule", "root"], "one of equal|power"),
     (["train", "d.csv", "--scale", "max"], "one of auto|none|minmax|zscore"),
     (["train", "d.csv", "--task", "class"], "one of classify|regress|search"),
     (["train", "d.csv", "--format", "xls"], "one of auto|csv|libsvm"),

@@ -328,6 +328,18 @@ static void test_a_subsample_has_its_share_of_each_class(void **state) {
     assert_int_equal(again->n, N);
     limn_data_free(again);
     limn_data_free(part);
+    assert_int_equal(limn_data_subsample_by(w.ctx, data, 0.1, LIMN_SUBSAMPLE_POWER, &part),
+                     LIMN_OK);
+    size_t of_power[3] = {0};
+    for (size_t i = 0; i < part->n; i++) {
+        of_power[part->label[i]]++;
+        assert_true(y[(size_t)part->x[i]] == part->label[i]);
+    }
+    /* 150^(1 - z) + 49^(1 - z) + 1 = 20 at z = .5028: 12.08, 6.92, 1. */
+    assert_int_equal(of_power[0], 12);
+    assert_int_equal(of_power[1], 7);
+    assert_int_equal(of_power[2], 1);
+    limn_data_free(part);
     limn_data_free(data);
     world_close(&w);
 }
@@ -346,7 +358,7 @@ static void test_failing_allocations_release_everything(void **state) {
         if (status == LIMN_OK)
             status = limn_data_from_labels(w.ctx, x, 4, 1, labels, &b);
         if (status == LIMN_OK)
-            status = limn_data_subsample(w.ctx, b, 0.5, &c);
+            status = limn_data_subsample_by(w.ctx, b, 0.5, LIMN_SUBSAMPLE_POWER, &c);
         done = w.count.fail_at != 0; /* fewer requests than n */
         assert_int_equal(status, done ? LIMN_OK : LIMN_E_MEMORY);
         limn_data_free(a);

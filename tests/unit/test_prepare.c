@@ -307,6 +307,156 @@ static void test_samples_take_the_rounded_share_of_each_class_in_ascending_order
     world_close(&w);
 }
 
+/* ---- samples by a power of the class size ---- */
+
+enum { CLASSES = 7, MOST = 6000 };
+
+typedef struct power_case {
+    size_t size[CLASSES]; /* 0: an empty class */
+    double fraction;
+} power_case;
+
+/* The rows of a class and of all classes that the rule keeps with this zeta. */
+static double reference_rows(const power_case *p, double zeta, double *row_count) {
+    double least = INFINITY, sum = 0;
+    for (size_t c = 0; c < CLASSES; c++)
+        if (p->size[c])
+            least = fmin(least, (double)p->size[c]);
+    for (size_t c = 0; c < CLASSES; c++) {
+        double n = (double)p->size[c];
+        row_count[c] = n > 0 ? exp(zeta * log(least) + (1 - zeta) * log(n)) : 0;
+        sum += row_count[c];
+    }
+    return sum;
+}
+
+/* By a scan over zeta; without one that is small enough, equal numbers. */
+static void reference_counts(const power_case *p, double total, double *row_count) {
+    const int steps = 200000;
+    double best = INFINITY, at = 1, classes = 0;
+    for (size_t c = 0; c < CLASSES; c++)
+        classes += p->size[c] > 0;
+    if (reference_rows(p, 1, row_count) >= total) {
+        for (size_t c = 0; c < CLASSES; c++)
+            row_count[c] = p->size[c] ? fmax(1, total / classes) : 0;
+        return;
+    }
+    for (int i = 0; i <= steps; i++) {
+        double zeta = (double)i / steps, miss = fabs(reference_rows(p, zeta, row_count) - total);
+        if (miss < best) {
+            best = miss;
+            at = zeta;
+        }
+    }
+    reference_rows(p, at, row_count);
+}
+
+static size_t label_rows(const power_case *p, int32_t *label) {
+    size_t n = 0;
+    for (size_t c = 0; c < CLASSES; c++)
+        for (size_t i = 0; i < p->size[c]; i++)
+            label[n++] = (int32_t)c;
+    return n;
+}
+
+static void sample_power(world *w, const int32_t *label, size_t n, double fraction, size_t *taken) {
+    static size_t rows[MOST];
+    size_t count;
+    assert_int_equal(
+        lm_split_sample_by(w->ctx, label, n, fraction, LIMN_SUBSAMPLE_POWER, 5, rows, &count),
+        LIMN_OK);
+    for (size_t c = 0; c < CLASSES; c++)
+        taken[c] = 0;
+    for (size_t i = 0; i < count; i++) {
+        assert_true(rows[i] < n && (i == 0 || rows[i] > rows[i - 1]));
+        taken[label ? label[rows[i]] : 0]++;
+    }
+}
+
+/* A larger class keeps no fewer rows, and no larger a share; one row of rounding is allowed. */
+static void check_order(const power_case *p, const size_t *taken) {
+    for (size_t a = 0; a < CLASSES; a++)
+        for (size_t b = 0; b < CLASSES; b++)
+            if (p->size[a] > p->size[b] && p->size[b]) {
+                assert_true(taken[a] >= taken[b]);
+                assert_true(((double)taken[a] - 0.5) / (double)p->size[a] <=
+                            ((double)taken[b] + 0.5) / (double)p->size[b]);
+            }
+}
+
+static void test_power_samples_equal_a_scan_over_the_exponent(void **state) {
+    (void)state;
+    static const power_case cases[] = {
+        {{3411, 4, 13, 675, 246, 2, 2}, 0.15}, /* like shuttle */
+        {{3411, 4, 13, 675, 246, 2, 2}, 0.9},
+        {{3411, 4, 13, 675, 246, 2, 2}, 0.01},
+        {{100, 0, 0, 900, 0, 0, 40}, 0.5},
+        {{100, 0, 0, 900, 0, 0, 40}, 0.1}, /* fewer than three times 40 */
+        {{500, 400, 0, 0, 0, 0, 1}, 0.3},
+        {{1000, 0, 0, 0, 0, 0, 0}, 0.237},            /* one class */
+        {{50, 50, 50, 50, 50, 50, 50}, 0.2},          /* equal classes */
+        {{500, 400, 300, 200, 100, 90, 80}, 0.00001}, /* one row of each */
+    };
+    static int32_t label[MOST];
+    world w;
+    world_open(&w);
+    for (size_t i = 0; i < LM_COUNT(cases); i++) {
+        size_t n = label_rows(&cases[i], label), taken[CLASSES];
+        double expected[CLASSES], sum = 0, total = cases[i].fraction * (double)n;
+        sample_power(&w, label, n, cases[i].fraction, taken);
+        reference_counts(&cases[i], total, expected);
+        double reached = 0;
+        for (size_t c = 0; c < CLASSES; c++) {
+            assert_true(taken[c] <= cases[i].size[c] && (taken[c] > 0) == (cases[i].size[c] > 0));
+            assert_true(fabs((double)taken[c] - expected[c]) <= 0.55); /* the scan has steps */
+            sum += (double)taken[c];
+            reached += expected[c];
+        }
+        assert_true(fabs(sum - fmax(total, reached)) <= 0.5 * CLASSES);
+        check_order(&cases[i], taken);
+    }
+    world_close(&w);
+}
+
+static void test_power_samples_keep_the_smallest_class_whole_while_they_can(void **state) {
+    (void)state;
+    static const power_case p = {{3411, 24, 130, 675, 246, 60, 90}, 0};
+    static int32_t label[MOST];
+    world w;
+    world_open(&w);
+    size_t n = label_rows(&p, label), taken[CLASSES], before[CLASSES] = {0};
+    for (int percent = 1; percent <= 100; percent++) {
+        sample_power(&w, label, n, percent / 100.0, taken);
+        /* 7 classes of 24 rows are 3.6 % of the rows. */
+        assert_true(percent >= 4 ? taken[1] == 24 : taken[1] < 24);
+        for (size_t c = 0; c < CLASSES; c++) {
+            assert_true(taken[c] >= before[c]);
+            before[c] = taken[c];
+        }
+    }
+    for (size_t c = 0; c < CLASSES; c++) /* all rows */
+        assert_int_equal(taken[c], p.size[c]);
+    world_close(&w);
+}
+
+static void test_without_classes_a_power_sample_is_a_share_of_the_rows(void **state) {
+    (void)state;
+    world w;
+    world_open(&w);
+    size_t taken[CLASSES], rows[40], again[40], count, same;
+    sample_power(&w, NULL, 40, 0.25, taken);
+    assert_int_equal(taken[0], 10);
+    assert_int_equal(
+        lm_split_sample_by(w.ctx, NULL, 40, 0.25, LIMN_SUBSAMPLE_POWER, 5, rows, &count), LIMN_OK);
+    assert_int_equal(lm_split_sample(w.ctx, NULL, 40, 0.25, 5, again, &same), LIMN_OK);
+    assert_true(same == count);
+    assert_memory_equal(rows, again, count * sizeof *rows);
+    assert_int_equal(lm_split_sample_by(w.ctx, NULL, 40, 0.5, (limn_subsample)2, 5, rows, &count),
+                     LIMN_E_USAGE);
+    assert_string_equal(limn_error(w.ctx), "there is no rule 2 for a subsample");
+    world_close(&w);
+}
+
 /* Each row should be chosen about half of the time: 300 draws, 6 standard deviations. */
 static void test_samples_choose_every_row_equally_often(void **state) {
     (void)state;
@@ -388,6 +538,9 @@ int main(void) {
         cmocka_unit_test(test_folds_depend_on_the_seed_and_not_on_other_classes),
         cmocka_unit_test(test_impossible_splits_are_refused),
         cmocka_unit_test(test_samples_take_the_rounded_share_of_each_class_in_ascending_order),
+        cmocka_unit_test(test_power_samples_equal_a_scan_over_the_exponent),
+        cmocka_unit_test(test_power_samples_keep_the_smallest_class_whole_while_they_can),
+        cmocka_unit_test(test_without_classes_a_power_sample_is_a_share_of_the_rows),
         cmocka_unit_test(test_samples_choose_every_row_equally_often),
         cmocka_unit_test(test_rows_by_class_are_every_row_once),
         cmocka_unit_test(test_the_order_of_a_class_is_its_own),
