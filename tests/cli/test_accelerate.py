@@ -120,3 +120,67 @@ def test_an_interrupt_leaves_nothing_behind(svm, tmp_path):
     assert (process.returncode, out) == (130, ""), (process.returncode, out, err)
     assert "interrupted" in err
     assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+# ---- the forms of LIBSVM text ----
+
+
+@pytest.fixture
+def text(limn, svm, tmp_path):
+    """Gives the lines of the LIBSVM text of an SVM trained on rows.csv."""
+
+    def run(*options):
+        limn("train", "rows.csv", "-m", "svm", "--scale", "none", *options, "-o", "typed.limn")
+        limn("convert", "typed.limn", "typed.model")
+        return (tmp_path / "typed.model").read_text(encoding="utf-8").splitlines()
+
+    return run
+
+
+def write(path, lines_of_it):
+    path.write_text("\n".join(lines_of_it) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("options", [("-p", "type=nu_svc"), ("-p", "kernel=linear"), ("-p", "kernel=poly"),
+                                     ("-p", "probability=yes")])
+def test_types_and_kernels_that_classify(limn, text, options):
+    text(*options)
+    told = race(limn, "typed.model", "--data", "new.csv")
+    assert told["judged_by"] == "accuracy" and told["chosen"]["loss"] <= 0.005
+    assert told["before"]["libsvm"]["latency_us_mean"] > 0
+
+
+def test_a_regression_of_libsvm(limn, tmp_path):
+    for name, start in ("rows.csv", 0), ("new.csv", 7):
+        rows = [((i * 37 + start) % 100 / 50 - 1, (i * 61 + start) % 100 / 50 - 1) for i in range(300)]
+        write(tmp_path / name, ["a,b,y"] + [f"{a},{b},{a * a - b:.6f}" for a, b in rows])
+    limn("train", "rows.csv", "--task", "regress", "-m", "svm", "--scale", "none", "-o", "svr.limn")
+    limn("convert", "svr.limn", "svr.model")
+    told = race(limn, "svr.model", "--data", "rows.csv", "--test", "new.csv")
+    assert told["judged_by"] == "values" and told["chosen"]["loss"] <= 0.005
+
+
+def test_keys_in_another_order_and_unknown_ones(limn, text, tmp_path):
+    rows = text()
+    head = rows.index("SV")
+    write(tmp_path / "mixed.model", [rows[0], "colour blue", *reversed(rows[1:head]), *rows[head:]])
+    done = limn("accelerate", "mixed.model", "--time-limit", "1s", "-o", "fast.limn")
+    assert "colour" in done.stderr
+    assert lines(limn, "mixed.model", "new.csv") == lines(limn, "typed.model", "new.csv")
+
+
+def test_what_is_no_machine_to_copy(fails, limn, text, tmp_path):
+    rows = text()
+    bad = tmp_path / "bad.model"
+
+    def refused(code, changed):
+        write(bad, changed)
+        return fails(code, "accelerate", bad, "-o", "x")
+
+    assert "bad.model" in refused(4, rows[:-3])
+    total = next(i for i, row in enumerate(rows) if row.startswith("total_sv"))
+    assert "total_sv" in refused(4, [*rows[:total], "total_sv 3", *rows[total + 1:]])
+    assert "precomputed" in refused(4, [row.replace("kernel_type rbf", "kernel_type precomputed") for row in rows])
+    one_class = text("--task", "outlier", "-p", "nu=0.1")
+    assert "outlier" in refused(1, one_class)
+    assert not (tmp_path / "x").exists()
