@@ -108,7 +108,7 @@ static void print_table(const limn_race *race, const limn_race_info *info, FILE 
     bool regress = info->judge == LIMN_JUDGE_VALUES;
     limn_entry e;
     limn_entry_init(&e);
-    fprintf(file, "      us per query      faster than  %8s\n", "");
+    fprintf(file, "      us per query      faster than\n");
     fprintf(file, " %6s %6s %6s %6s %6s %6s %6s %6s %8s  %s\n", "mean", "p50", "p99", "LIBSVM",
             "exact", regress ? "R2 %" : "acc %", "UC", regress ? "R2 old" : "agree%", "size",
             "model");
