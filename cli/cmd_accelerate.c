@@ -193,11 +193,33 @@ static void print_result(const limn_race *race, const limn_race_info *info, FILE
                 info->judge == LIMN_JUDGE_VALUES ? "of the variance explained" : "agreement");
 }
 
+/* Regression is judged by the old answers, and the fastest model that is nearer to the targets than
+ * they are may differ too much from them. */
+static void print_nearer(const limn_race *race, const limn_race_info *info, FILE *file) {
+    limn_entry e, best, before;
+    char us[CLI_NUMBER_BYTES];
+    limn_entry_init(&e);
+    limn_entry_init(&best);
+    limn_entry_init(&before);
+    (void)limn_race_entry(race, 0, &before);
+    best = before;
+    for (size_t i = 1; limn_race_entry(race, i, &e); i++)
+        if (e.r2 > before.r2 && e.latency_us_mean < best.latency_us_mean)
+            best = e;
+    if (best.latency_us_mean < before.latency_us_mean && !best.fits && !(info->budget_us > 0))
+        fprintf(file,
+                "%s %s (%s us) is nearer to the targets than the old model, R2 %.2f %% instead of "
+                "%.2f %%: --max-loss %g allows it\n",
+                best.method, best.params, short_number(best.latency_us_mean, "", us), 100 * best.r2,
+                100 * before.r2, ceil(1e4 * best.loss) / 1e4);
+}
+
 static void print_words(const limn_race *race, const limn_race_info *info, FILE *file) {
     print_table(race, info, file);
     print_others(race, file);
     print_judge(info, file);
     print_result(race, info, file);
+    print_nearer(race, info, file);
 }
 
 /* ---- work ---- */

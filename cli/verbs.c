@@ -239,8 +239,9 @@ static const cli_option accelerate_options[] = {
      CLI_TEXT, FIELD(test), 0, 0},
     {"max-loss", 0, "L",
      "loss that is allowed, as a fraction: of accuracy, and twice as much of the uncertainty "
-     "coefficient (default 0.005); without labels, and on rows that the model was trained on, of "
-     "agreement with it (default 0.02); of regression, 1 - R^2 against it (default 0.005)",
+     "coefficient (default 0.005); without labels of agreement with the model (default 0.02), on "
+     "rows that an SVM was trained on likewise (default 0.005); of regression, 1 - R^2 against it "
+     "(default 0.005)",
      CLI_REAL, FIELD(max_loss), -1e-300, 1},
     {"budget", 0, "T",
      "mean time per query, such as 2us or 500ns: the model with the least loss within it is chosen "

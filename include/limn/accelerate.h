@@ -18,8 +18,8 @@ typedef enum limn_judge {
 typedef struct limn_accelerate_options {
     size_t size;
     /* The loss that is allowed; below 0, the default: 0.005 of accuracy together with 0.01 of the
-     * uncertainty coefficient (twice as much of it as of accuracy), 0.02 by agreement, 0.005 by
-     * values. */
+     * uncertainty coefficient (twice as much of it as of accuracy), 0.02 by agreement (0.005 on
+     * rows that an svm was trained on), 0.005 by values. */
     double max_loss;
     double budget_us;  /* above 0: the least loss within this mean time per query instead */
     double time_limit; /* seconds of the whole race; 150 */

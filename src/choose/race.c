@@ -17,6 +17,8 @@
 
 #define LOSS_ACCURACY 0.005
 #define LOSS_AGREEMENT 0.02
+#define LOSS_FAMILIAR 0.005 /* of agreement on rows of its training, of which a machine is surest \
+                             */
 #define LOSS_VALUES 0.005
 #define UC_PER_ACCURACY 2  /* of the loss */
 #define TIMING_SECONDS 0.5 /* per entry, kept free before the deadline */
@@ -116,7 +118,7 @@ static limn_status judge(limn_context *ctx, limn_race *race, lm_entry *entry) {
 
 /* Stands between a training and the caller's callbacks. */
 typedef struct watch {
-    const limn_race *race;
+    double deadline;
     int (*progress)(void *user, const limn_progress *progress);
     void *user;
     bool late, stopped;
@@ -130,7 +132,7 @@ static int watch_progress(void *user, const limn_progress *news) {
     shown.detail = w->detail[0] ? w->detail : news->detail;
     shown.rows = shown.rows_total = 0;
     w->stopped = w->stopped || (w->progress && w->progress(w->user, &shown));
-    w->late = w->late || lm_clock() > w->race->deadline;
+    w->late = w->late || lm_clock() > w->deadline;
     return w->stopped || w->late;
 }
 
@@ -199,11 +201,12 @@ static limn_status train_planned(limn_context *ctx, const limn_race *race, lm_en
                              : status;
 }
 
-/* Trains one entry and takes a first look at it. The log would speak of models that nobody asked
- * for. */
-static limn_status enter(limn_context *ctx, limn_race *race, size_t index, void **shared) {
+/* Trains one entry, until the deadline at most, and takes a first look at it. The log would speak
+ * of models that nobody asked for. */
+static limn_status enter(limn_context *ctx, limn_race *race, size_t index, double deadline,
+                         void **shared) {
     lm_entry *entry = &race->entries[index];
-    watch w = {.race = race, .progress = ctx->progress, .user = ctx->user};
+    watch w = {.deadline = deadline, .progress = ctx->progress, .user = ctx->user};
     void (*log)(void *, limn_log_level, const char *) = ctx->log;
     double start = lm_clock();
     (void)snprintf(w.stage, sizeof w.stage, "%zu/%zu %s %s", index, race->info.entries - 1,
@@ -247,14 +250,31 @@ static void **shared_of(share *shares, size_t count, const lm_method *method) {
     return &shares[i].kept;
 }
 
-static limn_status run(limn_context *ctx, limn_race *race) {
+/* Enters all that have not been tried, each in at most this part of the time left. The first one of
+ * a method has all of it: what it finds out serves the others. */
+static limn_status enter_all(limn_context *ctx, limn_race *race, double part, share *shares) {
     size_t count = race->info.entries;
     limn_status status = LIMN_OK;
+    for (size_t i = 1; i < count && status == LIMN_OK; i++) {
+        void **shared = shared_of(shares, count, race->entries[i].method);
+        double now = lm_clock(), left = race->deadline - now;
+        if (race->entries[i].public.state == LIMN_ENTRY_NOT_TRIED && left > 0)
+            status = enter(ctx, race, i, now + (*shared ? part * left : left), shared);
+    }
+    return status;
+}
+
+#define MOST_OF_THE_TIME 0.5
+
+/* An entry that takes too long is put off to the end: it must not keep out those after it. */
+static limn_status run(limn_context *ctx, limn_race *race) {
+    size_t count = race->info.entries;
     share *shares = lm_alloc_zero(&ctx->mem, count, sizeof *shares);
     if (!shares)
         return lm_fail_memory(ctx);
-    for (size_t i = 1; i < count && status == LIMN_OK && lm_clock() < race->deadline; i++)
-        status = enter(ctx, race, i, shared_of(shares, count, race->entries[i].method));
+    limn_status status = enter_all(ctx, race, MOST_OF_THE_TIME, shares);
+    if (status == LIMN_OK)
+        status = enter_all(ctx, race, 1, shares);
     for (size_t i = 0; i < count; i++)
         if (shares[i].method && shares[i].method->unshare)
             shares[i].method->unshare(&ctx->mem, shares[i].kept);
@@ -316,7 +336,7 @@ static void settle_loss(limn_race *race) {
     info->vectors = race->rows.sampled && !race->options.test ? 0 : svm ? svm->n : 0;
     bool familiar = info->vectors && 2 * info->found >= info->vectors;
     info->judge = LIMN_JUDGE_AGREEMENT;
-    info->max_loss = LOSS_AGREEMENT;
+    info->max_loss = familiar ? LOSS_FAMILIAR : LOSS_AGREEMENT;
     info->max_uc_loss = (double)NAN;
     if (race->model->schema.task == LIMN_REGRESS) {
         info->judge = LIMN_JUDGE_VALUES;

@@ -216,6 +216,7 @@ static void test_rows_without_labels_are_judged_by_agreement(void **state) {
     limn_race *race = must_race(&w, w.test, &options);
     check_race(race);
     assert_int_equal(info_of(race).judge, LIMN_JUDGE_AGREEMENT);
+    assert_true(fabs(info_of(race).max_loss - 0.02) < 1e-12);
     limn_race_free(race);
     end_world(&w);
 }
@@ -229,6 +230,7 @@ static void test_rows_of_the_training_are_found(void **state) {
     limn_race_info info = info_of(race);
     assert_int_equal(info.found, info.vectors);
     assert_int_equal(info.judge, LIMN_JUDGE_AGREEMENT);
+    assert_true(fabs(info.max_loss - 0.005) < 1e-12); /* it is surest of these rows */
     limn_race_free(race);
     race = must_race(&w, w.test, &options);
     assert_int_equal(info_of(race).found, 0);
