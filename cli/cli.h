@@ -163,7 +163,7 @@ int cmd_train(const cli_args *args);
 typedef struct cli_progress {
     bool enabled, shown;
     const char *file; /* named while reading */
-    char stage[32];
+    char stage[64];
     double begun, stage_begun, drawn; /* seconds of a steady clock */
     uint64_t stage_rows;
 } cli_progress;
@@ -208,6 +208,8 @@ int cli_open_model(cli_session *session, const char *path, const char *ranges, l
 void cli_read_options(const cli_args *args, limn_task task, limn_read_options *out);
 int cli_open_predictor(cli_session *session, const limn_model *model, const cli_args *args,
                        size_t neighbors, limn_predictor **out);
+/* Whether both are the same regular file. */
+bool cli_same_file(const char *first, const char *second);
 /* EXIT_USAGE when writing to output would replace the input file. */
 int cli_refuse_overwrite(const char *output, const char *input);
 /* The same for the files of --ranges. */

@@ -69,6 +69,7 @@ static int print_json(const limn_race *race, const limn_race_info *info, FILE *f
     json_object_set_new(object, "sampled", json_boolean(info->sampled));
     json_object_set_new(object, "vectors", json_integer((json_int_t)info->vectors));
     json_object_set_new(object, "vectors_found", json_integer((json_int_t)info->found));
+    json_object_set_new(object, "familiar", json_boolean(info->familiar));
     return cli_json_print(object, file);
 }
 
@@ -139,52 +140,91 @@ static void print_others(const limn_race *race, FILE *file) {
             fprintf(file, "failed: %s %s: %s\n", e.method, e.params, e.why);
 }
 
+/* "allowed loss: 0.5 % of accuracy, 0.01 of UC", or the budget */
+static void print_limit(const limn_race_info *info, FILE *file) {
+    if (info->budget_us > 0)
+        fprintf(file, "budget: %.4g us", info->budget_us);
+    if (!isfinite(info->max_loss)) {
+        fputc('\n', file);
+        return;
+    }
+    fprintf(file, "%sallowed loss: %.4g %%", info->budget_us > 0 ? "; " : "", 100 * info->max_loss);
+    if (info->judge == LIMN_JUDGE_ACCURACY)
+        fprintf(file, " of accuracy, %.4g of UC\n", info->max_uc_loss);
+    else
+        fprintf(file, " of %s\n",
+                info->judge == LIMN_JUDGE_VALUES ? "the variance of the old answers" : "agreement");
+}
+
 /* How the loss was measured. */
 static void print_judge(const limn_race_info *info, FILE *file) {
-    bool familiar = info->vectors && 2 * info->found >= info->vectors;
-    const char *rows = info->sampled && !info->vectors ? "sampled points" : "rows";
+    bool points = info->sampled && !info->vectors, accuracy = info->judge == LIMN_JUDGE_ACCURACY;
     fprintf(file, "fitted to %zu %s, judged on %zu other %s; ", info->fitted,
-            info->sampled ? "support vectors and points around them" : "rows", info->judged, rows);
-    if (info->judge == LIMN_JUDGE_ACCURACY)
-        fprintf(file, "allowed loss: %.4g %% of accuracy, %.4g of UC\n", 100 * info->max_loss,
-                info->max_uc_loss);
-    else if (info->judge == LIMN_JUDGE_AGREEMENT)
-        fprintf(file, "allowed loss: %.4g %% of agreement\n", 100 * info->max_loss);
-    else
-        fprintf(file, "allowed loss: %.4g %% of the variance of the old answers\n",
-                100 * info->max_loss);
-    if (familiar)
+            info->sampled ? "support vectors and points around them" : "rows", info->judged,
+            points ? "sampled points" : "rows");
+    print_limit(info, file);
+    if (isfinite(info->max_loss) && info->max_loss > 0 && accuracy &&
+        info->max_loss * (double)info->judged < 1)
+        fprintf(file,
+                "one row of those that judge is %.2g %% of accuracy; more rows judge better\n",
+                100 / (double)info->judged);
+    if (info->familiar && info->judge != LIMN_JUDGE_VALUES)
         fprintf(file,
                 "%zu of the %zu support vectors are among these rows, so the SVM was trained on "
-                "them: its accuracy there is better than on new rows, and a loss of accuracy "
-                "would be overstated.%s\n",
-                info->found, info->vectors,
-                info->judge == LIMN_JUDGE_AGREEMENT
-                    ? " Models are judged by agreement with it; to judge by accuracy, give rows "
-                      "that are new to it (--test FILE)."
-                    : " Give rows that are new to it (--test FILE).");
+                "such rows: it is right about them more often than about new ones, and a loss of "
+                "accuracy would be overstated. Models are judged by agreement with it; to judge by "
+                "accuracy, give rows that are new to it (--test FILE).\n",
+                info->found, info->vectors);
+}
+
+/* Why the model given is kept. */
+static void print_kept(const limn_race *race, const limn_race_info *info, FILE *file) {
+    limn_entry e;
+    size_t tried = 0;
+    limn_entry_init(&e);
+    for (size_t i = 1; limn_race_entry(race, i, &e); i++)
+        tried += e.state == LIMN_ENTRY_RACED;
+    if (!tried)
+        fputs("no faster model could be tried", file);
+    else if (info->budget_us > 0)
+        fputs("no faster model loses less", file);
+    else
+        fputs("no faster model is close enough", file);
+}
+
+/* "18x faster than LIBSVM" */
+static void print_speed(double speedup, FILE *file) {
+    char text[CLI_NUMBER_BYTES];
+    bool faster = speedup >= 1;
+    fprintf(file, "%s %s than LIBSVM", short_number(faster ? speedup : 1 / speedup, "x", text),
+            faster ? "faster" : "slower");
 }
 
 static void print_result(const limn_race *race, const limn_race_info *info, FILE *file) {
     limn_entry e, before;
-    char a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES], c[CLI_NUMBER_BYTES];
+    char a[CLI_NUMBER_BYTES], b[CLI_NUMBER_BYTES];
     limn_entry_init(&e);
     limn_entry_init(&before);
     (void)limn_race_entry(race, 0, &before);
     if (!limn_race_entry(race, info->chosen, &e))
         return;
     if (info->chosen == 0) {
-        fprintf(file, "no faster model is close enough: the model itself is kept, at %s us",
+        print_kept(race, info, file);
+        fprintf(file, ": the model itself is kept, at %s us",
                 short_number(e.latency_us_mean, "", a));
-        if (isfinite(e.speedup_libsvm))
-            fprintf(file, ", %s faster than LIBSVM", short_number(e.speedup_libsvm, "x", b));
+        if (isfinite(e.speedup_libsvm)) {
+            fputs(", ", file);
+            print_speed(e.speedup_libsvm, file);
+        }
         fputc('\n', file);
         return;
     }
     fprintf(file, "chosen: %s %s: %s us instead of %s, ", e.method, e.params,
             short_number(e.latency_us_mean, "", a), short_number(before.latency_us_mean, "", b));
-    if (isfinite(e.speedup_libsvm))
-        fprintf(file, "%s faster than LIBSVM, ", short_number(e.speedup_libsvm, "x", c));
+    if (isfinite(e.speedup_libsvm)) {
+        print_speed(e.speedup_libsvm, file);
+        fputs(", ", file);
+    }
     if (info->judge == LIMN_JUDGE_ACCURACY)
         fprintf(file, "accuracy %.2f %% instead of %.2f %%\n", 100 * e.accuracy,
                 100 * before.accuracy);
@@ -235,6 +275,11 @@ static int check_usage(const cli_args *args) {
                                     "name a file or use a pipe");
     if (args->data && args->test && strcmp(args->data, "-") == 0 && strcmp(args->test, "-") == 0)
         return cli_fail(EXIT_USAGE, "--data and --test cannot both be standard input");
+    if (args->data && args->test && cli_same_file(args->data, args->test))
+        return cli_fail(EXIT_USAGE,
+                        "--data and --test are the same file: models would be judged by "
+                        "rows that they were fitted to; leave --test out, and 40 %% of "
+                        "the rows judge");
     int code = args->data ? cli_refuse_overwrite(args->output, args->data) : EXIT_DONE;
     return code || !args->test ? code : cli_refuse_overwrite(args->output, args->test);
 }
@@ -253,19 +298,22 @@ static int read_rows(cli_session *session, const cli_args *args, const limn_mode
     return cli_check(session, limn_data_read(session->context, path, &reading, model, out));
 }
 
-static int fail_budget(const limn_race *race, const cli_args *args) {
+static int fail_budget(const limn_race *race, const limn_race_info *info, const cli_args *args) {
     limn_entry e, best;
+    char loss[64] = "";
     limn_entry_init(&e);
     limn_entry_init(&best);
     (void)limn_race_entry(race, 0, &best);
     for (size_t i = 0; limn_race_entry(race, i, &e); i++)
         if (e.latency_us_mean < best.latency_us_mean)
             best = e;
+    if (isfinite(info->max_loss))
+        snprintf(loss, sizeof loss, " and loses at most %.4g", info->max_loss);
     return cli_fail(EXIT_BUDGET,
-                    "nothing answers within %.4g us; the nearest is %s %s with %.4g us; %s was not "
-                    "written",
-                    1e6 * args->budget, best.method, best.params, best.latency_us_mean,
-                    args->output);
+                    "nothing answers within %.4g us%s; the fastest is %s%s%s with %.4g us; %s was "
+                    "not written",
+                    info->budget_us, loss, best.method, *best.params ? " " : "", best.params,
+                    best.latency_us_mean, args->output);
 }
 
 static int finish(cli_session *session, const cli_args *args, const limn_race *race) {
@@ -283,7 +331,7 @@ static int finish(cli_session *session, const cli_args *args, const limn_race *r
         code = print_json(race, &info, file);
     else if (!code && !args->quiet)
         print_words(race, &info, file);
-    return code || chosen ? code : fail_budget(race, args);
+    return code || chosen ? code : fail_budget(race, &info, args);
 }
 
 static int accelerate(cli_session *session, const cli_args *args, const limn_model *model) {

@@ -84,7 +84,11 @@ static int set_real(const cli_option *option, const char *value, void *field) {
         *(double *)field = real;
         return EXIT_DONE;
     }
-    snprintf(wanted, sizeof wanted, "a number above %g and at most %g", option->min, option->max);
+    if (option->min < 0 && option->min > -1e-100)
+        snprintf(wanted, sizeof wanted, "a number from 0 to %g", option->max);
+    else
+        snprintf(wanted, sizeof wanted, "a number above %g and at most %g", option->min,
+                 option->max);
     return bad_value(option, value, wanted);
 }
 

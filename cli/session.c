@@ -137,13 +137,17 @@ int cli_open_predictor(cli_session *session, const limn_model *model, const cli_
     return cli_check(session, limn_predictor_new(session->context, model, &options, out));
 }
 
-int cli_refuse_overwrite(const char *output, const char *input) {
+bool cli_same_file(const char *first, const char *second) {
     struct stat a, b;
-    if (strcmp(output, "-") == 0 || strcmp(input, "-") == 0)
-        return EXIT_DONE;
-    if (stat(output, &a) != 0 || stat(input, &b) != 0 || !S_ISREG(a.st_mode))
-        return EXIT_DONE;
-    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+    if (strcmp(first, "-") == 0 || strcmp(second, "-") == 0)
+        return false;
+    if (stat(first, &a) != 0 || stat(second, &b) != 0 || !S_ISREG(a.st_mode))
+        return false;
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+int cli_refuse_overwrite(const char *output, const char *input) {
+    if (!cli_same_file(output, input))
         return EXIT_DONE;
     return cli_fail(EXIT_USAGE, "%s: the output would replace the input file; choose another name",
                     output);

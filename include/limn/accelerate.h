@@ -21,7 +21,9 @@ typedef struct limn_accelerate_options {
      * uncertainty coefficient (twice as much of it as of accuracy), 0.02 by agreement (0.005 on
      * rows that an svm was trained on), 0.005 by values. */
     double max_loss;
-    double budget_us;  /* above 0: the least loss within this mean time per query instead */
+    /* Above 0: the least loss within this mean time per query instead; any loss, unless max_loss is
+     * given too. Never a model that is slower than the one given. */
+    double budget_us;
     double time_limit; /* seconds of the whole race; 150 */
     /* Rows that judge, read with match = the model; all of data is then fitted to. NULL: 40 % of
      * data judge. */
@@ -45,14 +47,17 @@ LIMN_API void limn_race_free(limn_race *race);
 typedef struct limn_race_info {
     size_t size;
     limn_judge judge;
-    double max_loss, max_uc_loss; /* max_uc_loss: of LIMN_JUDGE_ACCURACY, else NaN */
+    double max_loss, max_uc_loss; /* infinite with a budget alone; max_uc_loss: of
+                                   * LIMN_JUDGE_ACCURACY, else NaN */
     double budget_us;             /* 0: none */
     size_t entries;               /* the first one is the model itself */
     size_t chosen;                /* entries: none is within the budget */
     size_t fitted, judged;        /* rows */
     int sampled;                  /* there was no data */
-    size_t vectors, found;        /* support vectors, and those of them among the rows that judge or
-                                   * would judge: at least half means that it was trained on them */
+    size_t vectors, found;        /* support vectors, and those among the rows that judge (without
+                                   * options.test: among all rows) */
+    int familiar;                 /* so many of these rows are vectors that the svm must have been
+                                   * trained on rows of them */
     double libsvm_us_mean, libsvm_us_p50, libsvm_us_p99; /* NaN unless the model is an svm */
 } limn_race_info;
 
@@ -75,7 +80,7 @@ typedef struct limn_entry {
     int within_loss, fits; /* fits: within the budget too */
     double seconds;        /* of training */
     double latency_us_mean, latency_us_p50, latency_us_p99;
-    double speedup_libsvm, speedup_exact; /* by mean latency, measured one after the other */
+    double speedup_libsvm, speedup_exact; /* by mean latency, measured in turn */
     double accuracy, uncertainty_coefficient;
     double agreement; /* with the model given; regress: R^2 against its answers */
     double r2;        /* regress, with targets */

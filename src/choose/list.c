@@ -16,10 +16,11 @@ static bool offer(const lm_method *method, const lm_shape *shape, size_t index, 
     return method->candidate ? method->candidate(shape, index, out) : index == 0;
 }
 
-static lm_entry entry_of(const lm_method *method, const lm_candidate *c) {
+static lm_entry entry_of(const lm_method *method, const lm_candidate *c, size_t place) {
     double none = (double)NAN;
     return (lm_entry){.method = method,
                       .cost = c->cost,
+                      .place = place,
                       .public = {.size = sizeof(limn_entry),
                                  .method = method->info.name,
                                  .params = c->params,
@@ -50,19 +51,19 @@ static size_t gather(const limn_model *model, bool machine, lm_entry *list) {
         for (size_t i = 0; takes_part(method, model) && offer(method, &shape, i, &c); i++)
             if (c.needs == LM_NEEDS_TEACHER || (c.needs == LM_NEEDS_MACHINE && machine)) {
                 if (list)
-                    list[count] = entry_of(method, &c);
+                    list[count] = entry_of(method, &c, count);
                 count++;
             }
     }
     return count;
 }
 
-/* Ties by name, so that the order does not depend on the sort. */
+/* Ties by place, so that the order does not depend on the sort. */
 static int by_cost(const void *a, const void *b) {
     const lm_entry *x = a, *y = b;
     if (x->cost < y->cost || x->cost > y->cost)
         return x->cost < y->cost ? -1 : 1;
-    return x->public.params < y->public.params ? -1 : 1;
+    return x->place < y->place ? -1 : 1;
 }
 
 limn_status lm_race_list(limn_context *ctx, limn_race *race) {
@@ -73,7 +74,7 @@ limn_status lm_race_list(limn_context *ctx, limn_race *race) {
     if (!race->entries)
         return lm_fail_memory(ctx);
     lm_candidate itself = {.params = ""};
-    race->entries[0] = entry_of(model->method, &itself);
+    race->entries[0] = entry_of(model->method, &itself, 0);
     race->entries[0].model = model;
     (void)gather(model, machine, race->entries + 1);
     qsort(race->entries + 1, count, sizeof *race->entries, by_cost);

@@ -17,11 +17,13 @@
 
 #define LOSS_ACCURACY 0.005
 #define LOSS_AGREEMENT 0.02
-#define LOSS_FAMILIAR 0.005 /* of agreement on rows of its training, of which a machine is surest \
-                             */
+#define LOSS_FAMILIAR                                                           \
+    0.005 /* of agreement on rows of its training, of which a machine is surest \
+           */
 #define LOSS_VALUES 0.005
 #define UC_PER_ACCURACY 2  /* of the loss */
 #define TIMING_SECONDS 0.5 /* per entry, kept free before the deadline */
+#define ASKING_SHARE 0.2   /* of the time, for the model's own answers to the rows */
 
 void limn_accelerate_options_init(limn_accelerate_options *options) {
     LM_SIZED_INIT(options);
@@ -156,11 +158,24 @@ static void say_leader(const limn_race *race, watch *w) {
                        race->info.judge == LIMN_JUDGE_VALUES ? "of variance" : "agreement");
 }
 
+/* As if it had not been raced. */
+static void withdraw(lm_entry *entry) {
+    limn_entry *e = &entry->public;
+    double none = (double)NAN;
+    limn_model_free(entry->own);
+    entry->own = NULL;
+    entry->model = NULL;
+    e->latency_us_mean = e->latency_us_p50 = e->latency_us_p99 = e->seconds = none;
+    e->accuracy = e->uncertainty_coefficient = e->agreement = e->r2 = e->loss = none;
+    e->bytes = 0;
+}
+
 /* A failure that concerns only this entry. */
 static limn_status excuse(limn_context *ctx, limn_status status, const watch *w, lm_entry *entry) {
     if (status == LIMN_E_CANCELLED && w->late && !w->stopped)
         return LIMN_OK;
-    if (status != LIMN_E_DATA && status != LIMN_E_USAGE && status != LIMN_E_UNSUPPORTED)
+    if (status != LIMN_E_DATA && status != LIMN_E_USAGE && status != LIMN_E_UNSUPPORTED &&
+        status != LIMN_E_MEMORY)
         return status;
     entry->public.state = LIMN_ENTRY_FAILED;
     entry->why = lm_strdup(&ctx->mem, ctx->error);
@@ -230,9 +245,7 @@ static limn_status enter(limn_context *ctx, limn_race *race, size_t index, doubl
         weigh(race, &entry->public);
         return LIMN_OK;
     }
-    limn_model_free(entry->own);
-    entry->own = NULL;
-    entry->model = NULL;
+    withdraw(entry);
     return excuse(ctx, status, &w, entry);
 }
 
@@ -284,20 +297,23 @@ static limn_status run(limn_context *ctx, limn_race *race) {
 
 /* ---- choosing ---- */
 
-/* Whether a comes before b. */
+/* Whether a comes before b. To be right more often than the model is luck, not less of a loss. */
 static bool is_better(const limn_race_info *info, const limn_entry *a, const limn_entry *b) {
-    if (info->budget_us > 0 && (a->loss < b->loss || a->loss > b->loss))
-        return a->loss < b->loss;
+    double first = fmax(0, a->loss), second = fmax(0, b->loss);
+    if (info->budget_us > 0 && (first < second || first > second))
+        return first < second;
     return a->latency_us_mean < b->latency_us_mean;
 }
 
 static void choose(limn_race *race) {
     limn_race_info *info = &race->info;
+    double most = race->entries[0].public.latency_us_mean;
+    if (info->budget_us > 0 && info->budget_us < most)
+        most = info->budget_us;
     info->chosen = info->entries;
     for (size_t i = 0; i < info->entries; i++) {
         limn_entry *e = &race->entries[i].public;
-        bool in_time = info->budget_us <= 0 || e->latency_us_mean <= info->budget_us;
-        e->fits = race->entries[i].model && in_time && (info->budget_us > 0 || e->within_loss);
+        e->fits = race->entries[i].model && e->latency_us_mean <= most && e->within_loss;
         if (e->fits && (info->chosen == info->entries ||
                         is_better(info, e, &race->entries[info->chosen].public)))
             info->chosen = i;
@@ -328,49 +344,93 @@ static limn_status check(limn_context *ctx, const limn_model *model,
     return LIMN_OK;
 }
 
+/* Whether a loss of accuracy can be measured: on rows that the machine was trained on, and on rows
+ * of one class, anything may seem as good or as bad. */
+static bool by_accuracy(const limn_race *race) {
+    return race->rows.labelled && !race->rows.familiar.trained && isfinite(race->uc);
+}
+
 static void settle_loss(limn_race *race) {
     limn_race_info *info = &race->info;
-    const lm_svm *svm = lm_race_svm(race->model);
     double given = race->options.max_loss;
-    info->found = race->rows.found;
-    info->vectors = race->rows.sampled && !race->options.test ? 0 : svm ? svm->n : 0;
-    bool familiar = info->vectors && 2 * info->found >= info->vectors;
     info->judge = LIMN_JUDGE_AGREEMENT;
-    info->max_loss = familiar ? LOSS_FAMILIAR : LOSS_AGREEMENT;
+    info->max_loss = info->familiar ? LOSS_FAMILIAR : LOSS_AGREEMENT;
     info->max_uc_loss = (double)NAN;
     if (race->model->schema.task == LIMN_REGRESS) {
         info->judge = LIMN_JUDGE_VALUES;
         info->max_loss = LOSS_VALUES;
-    } else if (race->rows.labelled && !familiar) {
+    } else if (by_accuracy(race)) {
         info->judge = LIMN_JUDGE_ACCURACY;
         info->max_loss = LOSS_ACCURACY;
     }
     if (given >= 0)
         info->max_loss = given;
+    else if (info->budget_us > 0)
+        info->max_loss = (double)INFINITY;
     if (info->judge == LIMN_JUDGE_ACCURACY)
         info->max_uc_loss = UC_PER_ACCURACY * info->max_loss;
 }
 
+static void describe_rows(limn_race *race) {
+    const lm_svm *svm = lm_race_svm(race->model);
+    limn_race_info *info = &race->info;
+    info->fitted = race->rows.fit->n;
+    info->judged = race->rows.judge->n;
+    info->sampled = race->rows.sampled;
+    info->vectors = race->rows.sampled && !race->options.test ? 0 : svm ? svm->n : 0;
+    info->found = race->rows.familiar.found;
+    info->familiar = race->rows.familiar.trained;
+}
+
+/* A model that is no better than its most frequent class got rows of another kind. */
+static limn_status check_sense(limn_context *ctx, const limn_race *race) {
+    const limn_data *data = race->rows.judge;
+    size_t k = data->schema.labels.count, most = 0;
+    if (race->info.judge != LIMN_JUDGE_ACCURACY)
+        return LIMN_OK;
+    size_t *count = lm_alloc_zero(&ctx->mem, k + 1, sizeof *count);
+    if (!count)
+        return lm_fail_memory(ctx);
+    for (size_t i = 0; i < data->n; i++) {
+        size_t *own = &count[data->label[i]];
+        most = ++*own > most ? *own : most;
+    }
+    lm_free(&ctx->mem, count);
+    double frequent = (double)most / (double)data->n;
+    if (race->accuracy < frequent)
+        lm_warn(ctx,
+                "the model is right about %.1f %% of the rows, and the most frequent class alone "
+                "is %.1f %% of them; are the labels right (--label), and are the rows scaled as it "
+                "needs them (--ranges)?",
+                100 * race->accuracy, 100 * frequent);
+    return LIMN_OK;
+}
+
+/* The model itself, by which all others are measured. */
+static limn_status enter_first(limn_context *ctx, limn_race *race) {
+    lm_entry *first = &race->entries[0];
+    limn_status status = judge(ctx, race, first);
+    race->accuracy = first->public.accuracy;
+    race->uc = first->public.uncertainty_coefficient;
+    first->public.state = LIMN_ENTRY_RACED;
+    settle_loss(race);
+    weigh(race, &first->public);
+    if (status == LIMN_OK)
+        status = check_sense(ctx, race);
+    return status == LIMN_OK ? lm_race_glance(ctx, race, first) : status;
+}
+
 static limn_status race_all(limn_context *ctx, const limn_data *data, limn_race *race) {
     double begun = lm_clock(), limit = race->options.time_limit;
-    limn_status status = lm_race_rows_make(ctx, race->model, data, race->options.test, &race->rows);
+    limn_status status = lm_race_rows_make(ctx, race->model, data, race->options.test,
+                                           ASKING_SHARE * limit, &race->rows);
     if (status == LIMN_OK)
         status = lm_race_list(ctx, race);
     if (status != LIMN_OK)
         return status;
-    settle_loss(race);
-    race->info.fitted = race->rows.fit->n;
-    race->info.judged = race->rows.judge->n;
-    race->info.sampled = race->rows.sampled;
+    describe_rows(race);
     race->deadline = begun + limit - fmin(0.2 * limit, TIMING_SECONDS * (double)race->info.entries);
-    lm_entry *first = &race->entries[0];
-    status = judge(ctx, race, first);
-    race->accuracy = first->public.accuracy;
-    race->uc = first->public.uncertainty_coefficient;
-    first->public.state = LIMN_ENTRY_RACED;
-    weigh(race, &first->public);
-    if (status == LIMN_OK)
-        status = lm_race_glance(ctx, race, first);
+    status = enter_first(ctx, race);
     if (status == LIMN_OK)
         status = run(ctx, race);
     if (status == LIMN_OK)

@@ -1,18 +1,16 @@
 /* rows.c: the rows of a race.
  *
- * With data, three fifths are fitted to and the rest judges (stratified, seeded), or all of it is
- * fitted to and other rows judge. New models see the columns and classes of the model given, so
- * rows whose class it does not know, or which have none, are given its answer to be fitted to.
- *
- * Without data, a support vector machine has its vectors, and points are sampled around and between
- * them (fit/pool.h). Vectors lie near the border, the points between two of one class lie inside.
- * Half of the points judge. */
+ * Three fifths of the data are fitted to and the rest judges (stratified, seeded), or all of it is
+ * fitted to and other rows judge; without data, points.c makes rows. New models see the columns and
+ * classes of the model given, so rows whose class it does not know, or which have none, are given
+ * its answer to be fitted to; they do not judge. A slow model is asked about a part of the rows, so
+ * that time is left for the race. */
 #include "choose/race.h"
 
 #include "data/split.h"
-#include "fit/pool.h"
 #include "svm/machine.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { FOLDS = 5, FITTED_FOLDS = 3, LEAST_ROWS = 20 };
@@ -33,34 +31,64 @@ void lm_race_rows_free(const limn_allocator *mem, lm_race_rows *r) {
 
 /* ---- what the model answers ---- */
 
-enum { STEP = 4096 };
+enum { FIRST_STEP = 32, LAST_STEP = 4096 };
+#define STEP_SECONDS 0.05 /* between two chances to cancel */
+
+static size_t next_step(size_t step, double took) {
+    if (took < STEP_SECONDS / 2)
+        return 2 * step < LAST_STEP ? 2 * step : LAST_STEP;
+    return took > 2 * STEP_SECONDS && step > 1 ? step / 2 : step;
+}
 
 limn_status lm_race_answer(limn_context *ctx, const limn_model *model, const limn_data *data,
                            int32_t *classes, double *values) {
-    size_t width = lm_schema_width(&data->schema);
+    size_t width = lm_schema_width(&data->schema), step = FIRST_STEP;
     limn_predictor *predictor = NULL;
     limn_predictor_options options;
     limn_predictor_options_init(&options);
     options.threads = 0;
     limn_status status = limn_predictor_new(ctx, model, &options, &predictor);
-    for (size_t i = 0; i < data->n && status == LIMN_OK; i += STEP) {
+    for (size_t i = 0, n; i < data->n && status == LIMN_OK; i += n) {
+        double begun = lm_clock();
+        n = data->n - i < step ? data->n - i : step;
         lm_query query = {.x = data->x + i * width,
-                          .n = data->n - i < STEP ? data->n - i : STEP,
+                          .n = n,
                           .width = width,
                           .kind = classes ? LM_ASK_CLASSES : LM_ASK_VALUES,
                           .out = classes ? (void *)(classes + i) : (void *)(values + i)};
         status = lm_predictor_run(predictor, &query);
         if (status == LIMN_OK)
-            status = lm_progress(ctx, "asking the model", i + query.n, data->n,
-                                 (double)(i + query.n) / (double)data->n);
+            status = lm_progress(ctx, "asking the model", i + n, data->n,
+                                 (double)(i + n) / (double)data->n);
+        step = next_step(step, lm_clock() - begun);
     }
     limn_predictor_free(predictor);
     return status;
 }
 
-/* All answers, in *classes or *values, to be freed. */
-static limn_status answers_of(limn_context *ctx, const limn_model *model, const limn_data *data,
-                              int32_t **classes, double **values) {
+enum { PROBED = 64 };
+
+/* Twice, because the first answers may be slow. */
+limn_status lm_race_affordable(limn_context *ctx, const limn_model *model, const limn_data *data,
+                               double seconds, size_t *rows) {
+    limn_data few = *data;
+    double value[PROBED], took = INFINITY;
+    int32_t class[PROBED];
+    bool regress = model->schema.task == LIMN_REGRESS;
+    limn_status status = LIMN_OK;
+    few.n = data->n < PROBED ? data->n : PROBED;
+    for (int i = 0; i < 2 && status == LIMN_OK; i++) {
+        double begun = lm_clock();
+        status = lm_race_answer(ctx, model, &few, regress ? NULL : class, regress ? value : NULL);
+        took = fmin(took, lm_clock() - begun);
+    }
+    double count = fmax(LM_RACE_ASKED_LEAST, seconds / fmax(took, 1e-9) * (double)few.n);
+    *rows = (size_t)fmin(count, 1e15);
+    return status;
+}
+
+limn_status lm_race_answers(limn_context *ctx, const limn_model *model, const limn_data *data,
+                            int32_t **classes, double **values) {
     bool regress = model->schema.task == LIMN_REGRESS;
     if (regress)
         *values = lm_alloc(&ctx->mem, data->n, sizeof **values);
@@ -71,24 +99,24 @@ static limn_status answers_of(limn_context *ctx, const limn_model *model, const 
     return lm_race_answer(ctx, model, data, *classes, *values);
 }
 
-/* ---- rows of data ---- */
+/* ---- rows that are fitted to ---- */
 
-/* Gives the rows labels that the model knows: its own answers where there are no others. */
+/* Gives the rows labels that the model knows: its own answers where there are no others. A
+ * regression is judged by the old answers, so it is fitted to them. */
 static limn_status complete(limn_context *ctx, const limn_model *model, limn_data *data,
                             const int32_t *classes, const double *values) {
     int32_t known = (int32_t)model->schema.labels.count;
-    if (values && !data->target) {
+    if (values && !data->target)
         data->target = lm_alloc(&data->mem, data->n, sizeof *data->target);
-        if (!data->target)
-            return lm_fail_memory(ctx);
-        memcpy(data->target, values, data->n * sizeof *values);
-    }
     if (classes && !data->label) {
         data->label = lm_alloc(&data->mem, data->n, sizeof *data->label);
-        if (!data->label)
-            return lm_fail_memory(ctx);
-        memcpy(data->label, classes, data->n * sizeof *classes);
+        if (data->label)
+            memcpy(data->label, classes, data->n * sizeof *classes);
     }
+    if (values ? !data->target : !data->label)
+        return lm_fail_memory(ctx);
+    if (values)
+        memcpy(data->target, values, data->n * sizeof *values);
     for (size_t i = 0; classes && i < data->n; i++)
         if (data->label[i] >= known)
             data->label[i] = classes[i];
@@ -97,34 +125,25 @@ static limn_status complete(limn_context *ctx, const limn_model *model, limn_dat
     return classes ? lm_labels_copy(ctx, &model->schema.labels, &data->schema.labels) : LIMN_OK;
 }
 
-static limn_status copy_whole(limn_context *ctx, const limn_data *data, limn_data **out) {
-    size_t *all = lm_alloc(&ctx->mem, data->n, sizeof *all);
-    for (size_t i = 0; all && i < data->n; i++)
-        all[i] = i;
-    limn_status status = all ? lm_data_take(ctx, data, all, data->n, out) : lm_fail_memory(ctx);
-    lm_free(&ctx->mem, all);
-    return status;
+/* Without weights; *narrow: also without the hidden feature, NULL if there is none. */
+static limn_status strip(limn_context *ctx, limn_data *data, limn_data **narrow) {
+    lm_free(&data->mem, data->weight);
+    data->weight = NULL;
+    return lm_data_narrow(ctx, data, narrow);
 }
 
-/* A copy without weights and without the hidden feature. */
-static limn_status copy_narrow(limn_context *ctx, const limn_data *data, limn_data **out) {
-    limn_status status = lm_data_narrow(ctx, data, out);
-    if (status == LIMN_OK && !*out)
-        status = copy_whole(ctx, data, out);
-    if (status == LIMN_OK) {
-        lm_free(&(*out)->mem, (*out)->weight);
-        (*out)->weight = NULL;
-    }
-    return status;
-}
-
-static limn_status make_fit(limn_context *ctx, const limn_model *model, const limn_data *data,
-                            lm_race_rows *r) {
+/* Takes the rows over. */
+limn_status lm_race_fit(limn_context *ctx, const limn_model *model, limn_data *data,
+                        lm_race_rows *r) {
     int32_t *classes = NULL;
     double *values = NULL;
-    limn_status status = answers_of(ctx, model, data, &classes, &values);
+    limn_data *narrow = NULL;
+    limn_status status = lm_race_answers(ctx, model, data, &classes, &values);
     if (status == LIMN_OK)
-        status = copy_narrow(ctx, data, &r->fit);
+        status = strip(ctx, data, &narrow);
+    r->fit = narrow ? narrow : data;
+    if (narrow)
+        limn_data_free(data);
     if (status == LIMN_OK)
         status = complete(ctx, model, r->fit, classes, values);
     lm_free(&ctx->mem, classes);
@@ -132,191 +151,211 @@ static limn_status make_fit(limn_context *ctx, const limn_model *model, const li
     return status;
 }
 
-static limn_status make_judge(limn_context *ctx, const limn_model *model, const limn_data *data,
-                              lm_race_rows *r) {
-    limn_status status = copy_narrow(ctx, data, &r->judge);
-    if (status == LIMN_OK && data->schema.beyond)
-        status = copy_whole(ctx, data, &r->wide);
-    r->labelled = model->schema.task == LIMN_REGRESS ? data->target != NULL : data->label != NULL;
-    return status == LIMN_OK ? answers_of(ctx, model, data, &r->classes, &r->values) : status;
-}
+/* ---- rows that judge ---- */
 
-/* The rows of the folds below (or not below) FITTED_FOLDS. */
-static limn_status take_folds(limn_context *ctx, const limn_data *data, const uint32_t *fold,
-                              bool fitted, limn_data **out) {
+/* The rows for which choose is true. */
+static limn_status take_rows(limn_context *ctx, const limn_data *data,
+                             bool (*choose)(const void *user, size_t row), const void *user,
+                             limn_data **out) {
     size_t count = 0, *rows = lm_alloc(&ctx->mem, data->n, sizeof *rows);
     if (!rows)
         return lm_fail_memory(ctx);
     for (size_t i = 0; i < data->n; i++)
-        if ((fold[i] < FITTED_FOLDS) == fitted)
+        if (choose(user, i))
             rows[count++] = i;
     limn_status status = lm_data_take(ctx, data, rows, count, out);
     lm_free(&ctx->mem, rows);
     return status;
 }
 
-static limn_status split(limn_context *ctx, const limn_model *model, const limn_data *data,
-                         lm_race_rows *r) {
-    limn_data *first = NULL, *second = NULL;
+static bool any(const void *user, size_t row) {
+    (void)user;
+    (void)row;
+    return true;
+}
+
+limn_status lm_race_copy(limn_context *ctx, const limn_data *data, limn_data **out) {
+    return take_rows(ctx, data, any, NULL, out);
+}
+
+typedef struct known {
+    const int32_t *label;
+    int32_t classes;
+} known;
+
+static bool is_known(const void *user, size_t row) {
+    const known *k = user;
+    return k->label[row] < k->classes;
+}
+
+/* Leaves out rows that the model cannot get right. If these are all, the labels are of no use. */
+static limn_status keep_known(limn_context *ctx, const limn_model *model, limn_data **data) {
+    limn_data *some = NULL;
+    known k = {(*data)->label, (int32_t)model->schema.labels.count};
+    size_t count = 0, n = (*data)->n;
+    for (size_t i = 0; i < n && k.label; i++)
+        count += is_known(&k, i);
+    if (!k.label || count == n)
+        return LIMN_OK;
+    if (count == 0) {
+        lm_warn(ctx, "none of the rows that judge has a label that the model knows, so the labels "
+                     "are not used; is it the right label column (--label)?");
+        lm_free(&(*data)->mem, (*data)->label);
+        (*data)->label = NULL;
+        return LIMN_OK;
+    }
+    lm_warn(ctx,
+            "%zu of the %zu rows that judge have labels that the model does not know, and are left "
+            "out",
+            n - count, n);
+    limn_status status = take_rows(ctx, *data, is_known, &k, &some);
+    if (status == LIMN_OK) {
+        limn_data_free(*data);
+        *data = some;
+    }
+    return status;
+}
+
+limn_status lm_race_judge(limn_context *ctx, const limn_model *model, limn_data *data,
+                          lm_race_rows *r) {
+    limn_data *narrow = NULL;
+    limn_status status = keep_known(ctx, model, &data);
+    if (status == LIMN_OK)
+        status = strip(ctx, data, &narrow);
+    r->judge = narrow ? narrow : data;
+    r->wide = narrow ? data : NULL;
+    r->labelled = model->schema.task == LIMN_REGRESS ? data->target != NULL : data->label != NULL;
+    return status == LIMN_OK ? lm_race_answers(ctx, model, data, &r->classes, &r->values) : status;
+}
+
+/* ---- both ---- */
+
+typedef struct part {
+    const uint32_t *fold;
+    bool fitted;
+} part;
+
+static bool is_in_part(const void *user, size_t row) {
+    const part *p = user;
+    return (p->fold[row] < FITTED_FOLDS) == p->fitted;
+}
+
+static limn_status split(limn_context *ctx, const limn_data *data, limn_data **first,
+                         limn_data **second) {
     uint32_t *fold = lm_alloc(&ctx->mem, data->n, sizeof *fold);
     limn_status status = fold ? LIMN_OK : lm_fail_memory(ctx);
     if (status == LIMN_OK)
         status = lm_split_folds(ctx, data->label, data->n, FOLDS, ctx->seed, fold);
     if (status == LIMN_OK)
-        status = take_folds(ctx, data, fold, true, &first);
+        status = take_rows(ctx, data, is_in_part, &(part){fold, true}, first);
     if (status == LIMN_OK)
-        status = take_folds(ctx, data, fold, false, &second);
-    if (status == LIMN_OK)
-        status = make_fit(ctx, model, first, r);
-    if (status == LIMN_OK)
-        status = make_judge(ctx, model, second, r);
-    limn_data_free(first);
-    limn_data_free(second);
+        status = take_rows(ctx, data, is_in_part, &(part){fold, false}, second);
     lm_free(&ctx->mem, fold);
     return status;
 }
 
-static limn_status count_familiar(limn_context *ctx, const limn_model *model, const limn_data *data,
-                                  lm_race_rows *r) {
+limn_status lm_race_count_familiar(limn_context *ctx, const limn_model *model,
+                                   const limn_data *data, lm_familiar *out) {
     const lm_svm *svm = lm_race_svm(model);
     size_t cells, width = lm_schema_width(&data->schema), d = model->scaler.out;
     if (!svm)
         return LIMN_OK;
     if (model->scaler.kind == LIMN_SCALE_NONE)
-        return lm_race_familiar(ctx, svm, data->x, width, data->n, &r->found);
+        return lm_race_familiar(ctx, svm, data->x, width, data->n, out);
     float *scaled = lm_mul(data->n, d, &cells) ? lm_alloc(&ctx->mem, cells, sizeof *scaled) : NULL;
     if (!scaled)
         return lm_fail_memory(ctx);
     for (size_t i = 0; i < data->n; i++)
         lm_scaler_apply(&model->scaler, data->x + i * width, 1, scaled + i * d);
-    limn_status status = lm_race_familiar(ctx, svm, scaled, d, data->n, &r->found);
+    limn_status status = lm_race_familiar(ctx, svm, scaled, d, data->n, out);
     lm_free(&ctx->mem, scaled);
     return status;
 }
 
-/* ---- without data ---- */
-
-enum { POINTS_PER_VECTOR = 20, POINTS_LEAST = 4000, POINTS_MOST = 40000, CELLS_MOST = 1 << 25 };
-
-static size_t count_points(const lm_svm *svm) {
-    size_t points =
-        svm->n > POINTS_MOST / POINTS_PER_VECTOR ? POINTS_MOST : svm->n * POINTS_PER_VECTOR;
-    size_t most = CELLS_MOST / (svm->d + 1) + 1;
-    points = points < POINTS_LEAST ? POINTS_LEAST : points;
-    return points < most ? points : most;
-}
-
-/* Rows of the model's columns from n scaled ones, answered by the model. */
-static limn_status data_of(limn_context *ctx, const limn_model *model, const float *scaled,
-                           size_t n, limn_data **out) {
-    size_t cells, d = model->schema.features;
-    limn_data *data = NULL;
-    limn_status status = lm_data_new(ctx, model->schema.task, &data);
-    if (status == LIMN_OK)
-        status = lm_schema_copy(ctx, &model->schema, &data->schema);
-    *out = data;
-    if (status != LIMN_OK)
-        return status;
-    data->schema.beyond = false;
-    float *usual = lm_alloc_zero(&ctx->mem, d, sizeof *usual);
-    data->x = lm_mul(n, d, &cells) ? lm_alloc(&data->mem, cells, sizeof *data->x) : NULL;
-    if (usual && data->x) {
-        data->n = n;
-        lm_scaler_undo(&model->scaler, scaled, n, usual, data->x);
-    }
-    lm_free(&ctx->mem, usual);
-    return data->n ? LIMN_OK : lm_fail_memory(ctx);
-}
-
-/* n points around the vectors, of which classes are the answers (NULL: regress). */
-static limn_status sample(limn_context *ctx, const limn_model *model, const lm_svm *svm,
-                          const int32_t *classes, size_t n, uint64_t seed, limn_data **out) {
-    lm_pool_features features = {.d = 0};
-    lm_pool_rows rows = {.n = 0};
-    size_t cells, k = classes ? model->schema.labels.count : 1;
-    float *x = lm_mul(n, svm->d, &cells) ? lm_alloc(&ctx->mem, cells, sizeof *x) : NULL;
-    limn_status status =
-        x ? lm_pool_features_find(ctx, svm->sv, svm->n, svm->d, &features) : lm_fail_memory(ctx);
-    if (status == LIMN_OK)
-        status = lm_pool_rows_take(ctx, &features, svm->sv, classes, svm->n, k, &rows);
-    if (status == LIMN_OK) {
-        lm_pool_way way = {
-            .seed = seed, .noise = 0.1, .compared = svm->n < 2000 ? svm->n / 10 + 1 : 0};
-        lm_pool_sample(ctx, &rows, &way, 0, n, x, svm->d, NULL);
-        status = data_of(ctx, model, x, n, out);
-    }
-    lm_pool_rows_free(&ctx->mem, &rows);
-    lm_pool_features_free(&ctx->mem, &features);
-    lm_free(&ctx->mem, x);
-    return status;
-}
-
-/* The rows of both, one after the other. */
-static limn_status join(limn_context *ctx, limn_data *data, const limn_data *more) {
-    size_t d = data->schema.features, cells;
-    float *x = lm_mul(data->n + more->n, d, &cells) ? lm_alloc(&data->mem, cells, sizeof *x) : NULL;
-    if (!x)
+/* A part of the rows, of each class alike, or all. */
+static limn_status thin(limn_context *ctx, const limn_data *data, double share, limn_data **out) {
+    size_t count, *rows;
+    share = fmax(share, (double)LEAST_ROWS / (double)data->n);
+    if (!(share < 1))
+        return lm_race_copy(ctx, data, out);
+    rows = lm_alloc(&ctx->mem, data->n, sizeof *rows);
+    if (!rows)
         return lm_fail_memory(ctx);
-    memcpy(x, data->x, data->n * d * sizeof *x);
-    memcpy(x + data->n * d, more->x, more->n * d * sizeof *x);
-    lm_free(&data->mem, data->x);
-    data->x = x;
-    data->n += more->n;
-    return LIMN_OK;
-}
-
-static limn_status make_sampled(limn_context *ctx, const limn_model *model, const lm_svm *svm,
-                                const limn_data *test, lm_race_rows *r) {
-    limn_data *fit = NULL, *points = NULL, *judge = NULL;
-    int32_t *classes = NULL;
-    double *values = NULL;
-    uint64_t stream = lm_stream_of("accelerate");
-    size_t n = count_points(svm) / 2;
-    limn_status status = data_of(ctx, model, svm->sv, svm->n, &fit);
+    limn_status status = lm_split_sample(ctx, data->label, data->n, share, ctx->seed, rows, &count);
     if (status == LIMN_OK)
-        status = answers_of(ctx, model, fit, &classes, &values);
-    if (status == LIMN_OK)
-        status = sample(ctx, model, svm, classes, n, lm_hash(ctx->seed, stream, 1), &points);
-    if (status == LIMN_OK)
-        status = sample(ctx, model, svm, classes, n, lm_hash(ctx->seed, stream, 2), &judge);
-    if (status == LIMN_OK)
-        status = join(ctx, fit, points);
-    if (status == LIMN_OK)
-        status = make_fit(ctx, model, fit, r);
-    if (status == LIMN_OK)
-        status = make_judge(ctx, model, test ? test : judge, r);
-    if (status == LIMN_OK && test)
-        status = count_familiar(ctx, model, test, r);
-    r->labelled = r->labelled && test;
-    r->sampled = true;
-    limn_data_free(fit);
-    limn_data_free(points);
-    limn_data_free(judge);
-    lm_free(&ctx->mem, classes);
-    lm_free(&ctx->mem, values);
+        status = lm_data_take(ctx, data, rows, count, out);
+    lm_free(&ctx->mem, rows);
     return status;
 }
 
-/* ---- all ---- */
+/* Copies of both, with as many rows as can be asked about in this time. */
+static limn_status copy(limn_context *ctx, const limn_model *model, const limn_data *data,
+                        const limn_data *test, double seconds, limn_data **first,
+                        limn_data **second) {
+    size_t all = data->n + (test ? test->n : 0), most;
+    limn_status status = lm_race_affordable(ctx, model, data, seconds, &most);
+    double share = (double)most / (double)all;
+    if (status == LIMN_OK)
+        status = thin(ctx, data, share, first);
+    if (status == LIMN_OK && test)
+        status = thin(ctx, test, share, second);
+    if (status == LIMN_OK && share < 1)
+        lm_warn(ctx,
+                "the model takes %.2g ms per row, so %zu of the %zu rows are used; a longer "
+                "--time-limit allows more",
+                1e3 * seconds / (double)most, (*first)->n + (test ? (*second)->n : 0), all);
+    return status;
+}
+
+/* Faster models take the model's own features only. */
+static void tell_beyond(limn_context *ctx, const limn_data *data) {
+    size_t width = lm_schema_width(&data->schema), count = 0;
+    for (size_t i = 0; i < data->n && data->schema.beyond; i++)
+        count += data->x[(i + 1) * width - 1] > 0;
+    if (count)
+        lm_warn(ctx,
+                "%zu rows have features beyond the %zu of the model; this SVM takes them, but "
+                "faster models do not know them, and limn will refuse such rows",
+                count, data->schema.features);
+}
+
+static limn_status check_count(limn_context *ctx, const char *what, const limn_data *data) {
+    if (!data || data->n >= LEAST_ROWS)
+        return LIMN_OK;
+    return lm_fail(ctx, LIMN_E_DATA, "%zu row%s too few to %s; give at least %d", data->n,
+                   data->n == 1 ? " is" : "s are", what, LEAST_ROWS);
+}
 
 limn_status lm_race_rows_make(limn_context *ctx, const limn_model *model, const limn_data *data,
-                              const limn_data *test, lm_race_rows *r) {
+                              const limn_data *test, double seconds, lm_race_rows *r) {
+    limn_data *first = NULL, *second = NULL;
     *r = (lm_race_rows){.fit = NULL};
-    const lm_svm *svm = lm_race_svm(model);
-    if (!data && (!svm || !svm->n))
-        return lm_fail(ctx, LIMN_E_USAGE,
-                       "%s: the model holds no support vectors to sample points around; give data "
-                       "(--data FILE), with or without labels",
-                       model->method->info.name);
+    limn_status status = check_count(ctx, "judge by", test);
+    if (status == LIMN_OK)
+        status = check_count(ctx, test ? "fit to" : "fit to and to judge by", data);
+    if (status != LIMN_OK)
+        return status;
     if (!data)
-        return make_sampled(ctx, model, svm, test, r);
-    if (data->n < LEAST_ROWS || (test && test->n == 0))
-        return lm_fail(ctx, LIMN_E_DATA,
-                       "%zu row%s are too few to fit and to judge by; give at least %d, or none: "
-                       "then points around the support vectors serve",
-                       data->n, data->n == 1 ? "" : "s", LEAST_ROWS);
-    limn_status status = test ? make_fit(ctx, model, data, r) : split(ctx, model, data, r);
-    if (status == LIMN_OK && test)
-        status = make_judge(ctx, model, test, r);
-    return status == LIMN_OK ? count_familiar(ctx, model, test ? test : data, r) : status;
+        return lm_race_rows_sample(ctx, model, test, seconds, r);
+    tell_beyond(ctx, test ? test : data);
+    status = copy(ctx, model, data, test, seconds, &first, &second);
+    if (status == LIMN_OK)
+        status = lm_race_count_familiar(ctx, model, test ? second : first, &r->familiar);
+    if (status == LIMN_OK && !test) {
+        limn_data *whole = first;
+        first = NULL;
+        status = split(ctx, whole, &first, &second);
+        limn_data_free(whole);
+    }
+    if (status == LIMN_OK) {
+        status = lm_race_fit(ctx, model, first, r);
+        first = NULL;
+    }
+    if (status == LIMN_OK) {
+        status = lm_race_judge(ctx, model, second, r);
+        second = NULL;
+    }
+    limn_data_free(first);
+    limn_data_free(second);
+    return status;
 }

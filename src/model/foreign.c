@@ -220,12 +220,14 @@ typedef struct outputs {
 
 static limn_status open_outputs(limn_context *ctx, const limn_model *model, const char *path,
                                 outputs *o) {
+    struct stat info;
     bool scales = model->scaler.kind != LIMN_SCALE_NONE;
-    if (scales && strcmp(path, "-") == 0)
+    bool special = strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
+    if (scales && special)
         return lm_fail(ctx, LIMN_E_USAGE,
                        "the model scales its features (%s), and the range file for that is written "
-                       "beside the text model; name a file instead of -",
-                       limn_scale_name(model->scaler.kind));
+                       "beside the text model; name a file instead of %s",
+                       limn_scale_name(model->scaler.kind), path);
     limn_status status = limn_output_open(ctx, path, &o->text);
     if (status != LIMN_OK || !scales)
         return status;

@@ -68,8 +68,42 @@ def test_the_table_marks_the_winner_and_says_how_it_was_judged(limn, svm):
 
 def test_training_rows_are_found_and_judged_by_agreement(limn, svm):
     said = limn("accelerate", svm, "--data", "rows.csv", "--time-limit", "1s", "-o", "fast.limn").stdout
-    assert "so the SVM was trained on them" in said
+    assert "so the SVM was trained on such rows" in said
     assert "allowed loss: 0.5 % of agreement" in said
+
+
+def relabel(tmp_path, name, label):
+    """new.csv with other labels."""
+    head, *rows = (tmp_path / "new.csv").read_text(encoding="utf-8").splitlines()
+    write(tmp_path / name, [head] + [",".join([*row.split(",")[:-1], label(i)]) for i, row in enumerate(rows)])
+
+
+def test_labels_that_the_model_does_not_know_do_not_judge(limn, svm, tmp_path):
+    relabel(tmp_path, "foreign.csv", lambda i: "elsewhere")
+    done = limn("accelerate", svm, "--data", "foreign.csv", "--time-limit", "1s", "--json", "-o", "fast.limn")
+    assert json.loads(done.stdout)["judged_by"] == "agreement"
+    assert "none of the rows that judge has a label that the model knows" in done.stderr
+    known = lines(limn, svm, "new.csv")
+    relabel(tmp_path, "mixed.csv", lambda i: known[i] if i % 3 else "elsewhere")
+    done = limn("accelerate", svm, "--data", "rows.csv", "--test", "mixed.csv", "--time-limit", "1s", "--json", "-o",
+                "fast.limn")
+    told = json.loads(done.stdout)
+    assert told["rows_judged"] == 80 and told["candidates"][0]["accuracy"] == 1
+    assert "40 of the 120 rows that judge have labels that the model does not know" in done.stderr
+
+
+def test_rows_of_one_class_are_judged_by_agreement(limn, svm, tmp_path):
+    classes = sorted(set(lines(limn, svm, "new.csv")))
+    relabel(tmp_path, "one.csv", lambda i: classes[0])
+    assert race(limn, svm, "--data", "rows.csv", "--test", "one.csv")["judged_by"] == "agreement"
+
+
+def test_labels_that_make_no_sense_are_told(limn, svm, tmp_path):
+    classes = sorted(set(lines(limn, svm, "new.csv")))
+    answers = lines(limn, svm, "new.csv")
+    relabel(tmp_path, "wrong.csv", lambda i: classes[(classes.index(answers[i]) + 1) % len(classes)])
+    done = limn("accelerate", svm, "--data", "wrong.csv", "--time-limit", "1s", "-o", "fast.limn")
+    assert "the model is right about 0.0 % of the rows" in done.stderr
 
 
 def test_a_libsvm_model_without_data(limn, svm):
@@ -91,11 +125,26 @@ def test_other_models_teach_too(limn, svm):
 def test_a_budget_that_nothing_meets(limn, svm, tmp_path):
     done = limn("accelerate", svm, "--data", "new.csv", "--budget", "0.001ns", "--time-limit", "1s", "-o", "fast.limn",
                 code=5)
-    assert "nothing answers within 1e-06 us; the nearest is " in done.stderr
+    assert "nothing answers within 1e-06 us; the fastest is " in done.stderr
     assert not (tmp_path / "fast.limn").exists()
 
 
+def test_a_budget_gives_the_least_loss_of_those_no_slower_than_the_model(limn, svm):
+    for more, least in ((), 0), (("--max-loss", "0"), 0):
+        told = race(limn, svm, "--data", "rows.csv", "--test", "new.csv", "--budget", "1ms", *more)
+        exact, chosen = told["candidates"][0], told["chosen"]
+        assert max(0, chosen["loss"]) == least
+        assert chosen["latency_us_mean"] <= exact["latency_us_mean"]
+        assert all(c["latency_us_mean"] <= exact["latency_us_mean"] for c in told["candidates"] if c["fits"])
+        assert told["max_loss"] == (0 if more else None)
+
+
 def test_refusals(fails, limn, svm, tmp_path):
+    assert "the same file" in fails(2, "accelerate", svm, "--data", "rows.csv", "--test", "rows.csv", "-o", "x")
+    assert "a number from 0 to 1" in fails(2, "accelerate", svm, "--max-loss", "nan", "-o", "x")
+    write(tmp_path / "few.csv", (tmp_path / "new.csv").read_text(encoding="utf-8").splitlines()[:2])
+    assert "1 row is too few to judge by" in fails(3, "accelerate", svm, "--data", "rows.csv", "--test", "few.csv",
+                                                   "-o", "x")
     assert "needs -o MODEL2" in fails(2, "accelerate", svm)
     assert "would replace" in fails(2, "accelerate", svm, "-o", svm)
     assert "would replace" in fails(2, "accelerate", svm, "--data", "rows.csv", "-o", "rows.csv")
@@ -144,10 +193,14 @@ def write(path, lines_of_it):
 
 @pytest.mark.parametrize("options", [("-p", "type=nu_svc"), ("-p", "kernel=linear"), ("-p", "kernel=poly"),
                                      ("-p", "probability=yes")])
-def test_types_and_kernels_that_classify(limn, text, options):
+def test_types_and_kernels_that_classify(limn, text, tmp_path, options):
     text(*options)
-    told = race(limn, "typed.model", "--data", "new.csv")
+    number_of = dict(zip(lines(limn, "typed.limn", "new.csv"), lines(limn, "typed.model", "new.csv")))
+    named = [row.split(",")[-1] for row in (tmp_path / "new.csv").read_text(encoding="utf-8").splitlines()[1:]]
+    relabel(tmp_path, "numbered.csv", lambda i: number_of[named[i]])
+    told = race(limn, "typed.model", "--data", "numbered.csv")
     assert told["judged_by"] == "accuracy" and told["chosen"]["loss"] <= 0.005
+    assert told["candidates"][0]["accuracy"] > 0.6
     assert told["before"]["libsvm"]["latency_us_mean"] > 0
 
 

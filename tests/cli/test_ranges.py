@@ -3,6 +3,7 @@ numbers computed here; and the range file that exporting a scaled model writes."
 
 import json
 import math
+import os
 import random
 import resource
 import shutil
@@ -264,6 +265,9 @@ def test_both_files_or_none(limn, fails, files, tmp_path):
     files(m_model=FAR, r="x\n0 1\n1 0 1\n2 0 1\n")
     limn("convert", "m.model", "m.limn", "--ranges", "r")
     assert "-" in fails(2, "convert", "m.limn", "-")
+    os.mkfifo(tmp_path / "pipe")
+    assert "name a file instead of pipe" in fails(2, "convert", "m.limn", "pipe", "--to", "libsvm")
+    assert not (tmp_path / "pipe.range").exists()
     (tmp_path / "out.model.range").mkdir()
     (tmp_path / "out.model").write_text("old")
     assert "out.model.range" in fails(1, "convert", "m.limn", "out.model")

@@ -250,13 +250,60 @@ static void test_familiar_counts_vectors_among_rows_despite_rounding(void **stat
     for (size_t i = 0; i < 2 * N * D; i++)
         rows[i] = (float)lm_rng_normal(&rng);
     for (size_t k = 0; k <= N; k += 8) { /* the first k vectors are rows, nearly */
-        size_t found = 99;
+        lm_familiar seen = {.found = 99};
         for (size_t i = 0; i < k * D; i++)
             rows[i + D] = sv[i] * (1 + 1e-7F);
         lm_svm svm = {.n = N, .d = D, .sv = sv};
-        assert_int_equal(lm_race_familiar(ctx, &svm, rows, D, 2 * N, &found), LIMN_OK);
-        assert_true(found <= k && found + 1 >= k); /* one may lie at the edge of a cell */
+        assert_int_equal(lm_race_familiar(ctx, &svm, rows, D, 2 * N, &seen), LIMN_OK);
+        assert_true(seen.found <= k && seen.found + 1 >= k); /* one may lie at the edge of a cell */
+        assert_int_equal(seen.trained, k > 0);
     }
+    limn_context_free(ctx);
+}
+
+static lm_familiar meet(limn_context *ctx, const lm_svm *svm, const float *rows, size_t n) {
+    lm_familiar seen;
+    assert_int_equal(lm_race_familiar(ctx, svm, rows, svm->d, n, &seen), LIMN_OK);
+    return seen;
+}
+
+/* A row of d whole numbers below `values`. */
+static void draw_row(lm_rng *rng, size_t values, size_t d, float *row) {
+    for (size_t j = 0; j < d; j++)
+        row[j] = (float)lm_rng_below(rng, values);
+}
+
+static void test_rows_that_meet_vectors_by_chance_are_not_called_familiar(void **state) {
+    (void)state;
+    enum { N = 1500, M = 400, D = 4 };
+    limn_context *ctx = make_context(NULL, 1, 1);
+    float *sv = malloc(M * D * sizeof *sv), *rows = malloc(N * D * sizeof *rows);
+    lm_svm svm = {.n = M, .d = D, .sv = sv};
+    for (size_t values = 3; values < 12; values++) { /* 81 to 14,641 different rows */
+        lm_rng rng = lm_rng_at(1, values, 3);
+        for (size_t i = 0; i < M; i++)
+            draw_row(&rng, values, D, sv + i * D);
+        for (size_t i = 0; i < N; i++)
+            draw_row(&rng, values, D, rows + i * D);
+        lm_familiar seen = meet(ctx, &svm, rows, N);
+        assert_false(seen.trained);
+        assert_true(values > 4 || seen.found > M / 2);
+    }
+    /* Part of the training rows, of which few are vectors. */
+    lm_rng rng = lm_rng_at(1, 1, 4);
+    for (size_t i = 0; i < N * D; i++)
+        rows[i] = (float)lm_rng_normal(&rng);
+    for (size_t i = 0; i < M * D; i++)
+        sv[i] = i < M / 8 * D ? rows[i] : (float)lm_rng_normal(&rng);
+    assert_true(meet(ctx, &svm, rows, N).trained);
+    /* A feature that is constant among the vectors still tells rows apart. */
+    for (size_t i = 0; i < M; i++)
+        memcpy(sv + i * D, (float[]){0, 5, 1, 0}, D * sizeof *sv);
+    for (size_t i = 0; i < N; i++)
+        memcpy(rows + i * D, (float[]){0, 5.1F, 1, 0}, D * sizeof *rows);
+    assert_int_equal(meet(ctx, &svm, rows, N).found, 0);
+    free(sv);
+    free(rows);
     limn_context_free(ctx);
 }
 
@@ -502,6 +549,7 @@ int main(void) {
         cmocka_unit_test(test_rows_without_labels_are_judged_by_agreement),
         cmocka_unit_test(test_rows_of_the_training_are_found),
         cmocka_unit_test(test_familiar_counts_vectors_among_rows_despite_rounding),
+        cmocka_unit_test(test_rows_that_meet_vectors_by_chance_are_not_called_familiar),
         cmocka_unit_test(test_libsvm_gives_the_same_classes),
         cmocka_unit_test(test_libsvm_gives_the_same_values),
         cmocka_unit_test(test_what_is_shared_does_not_change_a_student),

@@ -158,13 +158,21 @@ typedef struct bd_pool {
     const lm_pool_features *features;
 } bd_pool;
 
+/* What the teacher said of the points of a pool: f of n - rows. */
+typedef struct bd_answers {
+    size_t n, rows;
+    double *f; /* NULL: nothing is kept */
+} bd_answers;
+
 /* The training set by class, in a seeded order; of each class, the last rows are held out. */
 typedef struct bd_rows {
     const lm_train_set *set;
     uint32_t *row; /* by class */
     size_t *start; /* classes + 1 */
     lm_pool_features features;
-    double *answers; /* n x width: what a teacher without fields says of every row; or NULL */
+    double *answers;   /* n x width: what a teacher without fields says of every row; or NULL */
+    bd_answers *pools; /* of each pair, and of its rows held out; NULL: a single model is trained */
+    size_t pool_count;
 } bd_rows;
 
 /* How many are held out; all rows of a small class are both held out and learned from. */
@@ -177,9 +185,9 @@ enum { BD_NO_POINTS = 1 };
 limn_status bd_pool_take(limn_context *ctx, const bd_rows *rows, const size_t pair[2], bool held,
                          size_t wanted, const lm_field *field, bd_pool *pool);
 /* Takes the level from f, and adds the points, weights and the pack; done: how much of the pair is
- * done after that. */
-limn_status bd_pool_fill(limn_context *ctx, const bd_search *search, uint64_t seed, double done,
-                         bd_pool *pool);
+ * done after that. What the teacher said before of the same points is not asked again. */
+limn_status bd_pool_fill(limn_context *ctx, const bd_rows *rows, const size_t pair[2], bool held,
+                         const bd_search *search, double done, bd_pool *pool);
 void bd_pool_free(const limn_allocator *mem, bd_pool *pool);
 
 /* ---- project.c, adapt.c: borders where they mend mistakes ---- */
@@ -240,6 +248,29 @@ typedef struct bd_pair {
 
 limn_status bd_pair_make(limn_context *ctx, const bd_rows *rows, const bd_options *options,
                          size_t first, size_t second, bd_news *news, bd_pair *pair);
+
+/* ---- shared.c: what models of one teacher share ---- */
+
+typedef struct bd_shared bd_shared;
+
+/* That of the set, or a new one. Free with bd_unshare what is not the set's. */
+limn_status bd_shared_find(limn_context *ctx, const lm_train_set *set, bd_shared **out);
+/* Borrowed. */
+const bd_rows *bd_shared_rows(const bd_shared *shared);
+/* The borders of all pairs, borrowed until the next call. */
+limn_status bd_shared_draw(limn_context *ctx, bd_shared *shared, const lm_train_set *set,
+                           const bd_options *options, const bd_pair **pairs);
+/* What the teacher said of the points of this pool, if it is known; to be kept, if there is room.
+ * Two threads may not do this for one pair. */
+bool bd_answers_recall(const bd_rows *rows, const size_t pair[2], bool held, const bd_pool *pool,
+                       double *f);
+void bd_answers_keep(limn_context *ctx, const bd_rows *rows, const size_t pair[2], bool held,
+                     const bd_pool *pool, const double *f);
+
+/* ---- train.c ---- */
+
+limn_status bd_draw_pairs(limn_context *ctx, const bd_rows *rows, const bd_options *options,
+                          bd_pair *pairs);
 
 /* ---- multi.c: the decision graph ---- */
 

@@ -123,9 +123,9 @@ static limn_status prepare(making *m) {
     if (status != LIMN_OK)
         return status;
     m->search.level = find_level(m);
-    status = bd_pool_fill(ctx, &m->search, m->search.seed, BD_ANSWERED, &m->pool);
+    status = bd_pool_fill(ctx, m->rows, m->pair, false, &m->search, BD_ANSWERED, &m->pool);
     if (status == LIMN_OK)
-        status = bd_pool_fill(ctx, &m->search, m->search.seed + 1, BD_ANSWERED, &m->held);
+        status = bd_pool_fill(ctx, m->rows, m->pair, true, &m->search, BD_ANSWERED, &m->held);
     size_t most = m->pool.rows > m->held.n ? m->pool.rows : m->held.n;
     m->side = lm_alloc(&ctx->mem, m->pool.rows + 1, sizeof *m->side);
     m->g = lm_alloc(&ctx->mem, most + 1, sizeof *m->g);

@@ -158,13 +158,19 @@ static limn_status ask(limn_context *ctx, const bd_search *search, double done, 
     return status;
 }
 
-limn_status bd_pool_fill(limn_context *ctx, const bd_search *search, uint64_t seed, double done,
-                         bd_pool *pool) {
+limn_status bd_pool_fill(limn_context *ctx, const bd_rows *rows, const size_t pair[2], bool held,
+                         const bd_search *search, double done, bd_pool *pool) {
+    double *f = pool->f + pool->rows;
     limn_status status = LIMN_OK;
     if (pool->n > pool->rows)
-        status = sample(ctx, pool, seed, pool->x + pool->rows * pool->d);
-    if (status == LIMN_OK)
+        status = sample(ctx, pool, search->seed + held, pool->x + pool->rows * pool->d);
+    if (status == LIMN_OK && !bd_answers_recall(rows, pair, held, pool, f)) {
         status = ask(ctx, search, done, pool);
+        if (status == LIMN_OK)
+            bd_answers_keep(ctx, rows, pair, held, pool, f);
+    } else if (status == LIMN_OK && search->field->asked) {
+        *search->field->asked += (double)(pool->n - pool->rows);
+    }
     for (size_t i = 0; i < pool->n && status == LIMN_OK; i++) {
         pool->f[i] -= search->level;
         pool->weight[i] = (fmin(1, fabs(pool->f[i])) + SURE) * (i < pool->rows ? 1 : SAMPLED);

@@ -3,7 +3,6 @@
 
 #include "base/quickselect.h"
 #include "base/work.h"
-#include "data/split.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -34,53 +33,6 @@ void bd_destroy(const limn_allocator *mem, void *opaque) {
         lm_free(mem, m->first);
     }
     lm_free(mem, m);
-}
-
-/* ---- the rows ---- */
-
-static void rows_free(const limn_allocator *mem, bd_rows *r) {
-    lm_free(mem, r->row);
-    lm_free(mem, r->start);
-    lm_pool_features_free(mem, &r->features);
-    lm_free(mem, r->answers);
-}
-
-enum { ASKED = 1024 }; /* rows between two reports of progress */
-
-/* What a teacher without fields says of every row. */
-static limn_status ask_all(limn_context *ctx, const lm_train_set *set, bd_rows *r) {
-    const lm_teacher *teacher = set->teacher;
-    limn_status status = LIMN_OK;
-    size_t cells;
-    if (lm_mul(set->n, teacher->width, &cells))
-        r->answers = lm_alloc(&ctx->mem, cells, sizeof *r->answers);
-    if (!r->answers)
-        return lm_fail_memory(ctx);
-    for (size_t i = 0; i < set->n && status == LIMN_OK; i += ASKED) {
-        size_t some = set->n - i < ASKED ? set->n - i : ASKED;
-        status = teacher->answer(teacher, ctx, set->x + i * set->d, some,
-                                 r->answers + i * teacher->width);
-        if (status == LIMN_OK)
-            status = lm_progress(ctx, "asking the teacher", i + some, set->n,
-                                 (double)(i + some) / (double)set->n);
-    }
-    return status;
-}
-
-static limn_status rows_take(limn_context *ctx, uint64_t stream, const lm_train_set *set,
-                             bd_rows *r) {
-    *r = (bd_rows){.set = set};
-    if (set->n > UINT32_MAX / 2)
-        return lm_fail(ctx, LIMN_E_DATA, "%zu rows are more than borders can handle", set->n);
-    r->row = lm_alloc(&ctx->mem, set->n, sizeof *r->row);
-    r->start = lm_alloc_zero(&ctx->mem, set->classes + 2, sizeof *r->start);
-    if (!r->row || !r->start)
-        return lm_fail_memory(ctx);
-    lm_split_classes(set->label, set->n, set->classes, ctx->seed, stream, r->row, r->start);
-    limn_status status = lm_pool_features_find(ctx, set->x, set->n, set->d, &r->features);
-    if (status != LIMN_OK)
-        return status;
-    return set->teacher->field || set->classes < 2 ? LIMN_OK : ask_all(ctx, set, r);
 }
 
 /* ---- the model ---- */
@@ -300,8 +252,8 @@ static limn_status make_pair(limn_context *ctx, void *user, size_t index) {
 
 /* Pairs on several threads if their fields are functions; a teacher that must be asked is asked
  * from this thread only, and spreads the rows itself. So does the field of a single pair. */
-static limn_status make_pairs(limn_context *ctx, const bd_rows *rows, const bd_options *options,
-                              bd_pair *pairs) {
+limn_status bd_draw_pairs(limn_context *ctx, const bd_rows *rows, const bd_options *options,
+                          bd_pair *pairs) {
     drawing w = {.rows = rows,
                  .options = options,
                  .pairs = pairs,
@@ -348,89 +300,20 @@ static limn_status check(limn_context *ctx, const lm_train_set *set, const bd_op
     return LIMN_OK;
 }
 
-/* ---- what models of one teacher share ---- */
-
-/* The rows and the borders of all pairs, which do not depend on how the pairs are combined. */
-typedef struct drawn {
-    bd_options options;
-    bd_rows rows;
-    bd_pair *pairs;
-    size_t count;
-} drawn;
-
-enum { KEPT = 4 };
-
-typedef struct kept {
-    drawn list[KEPT];
-    size_t next; /* to be replaced */
-} kept;
-
-static void drawn_free(const limn_allocator *mem, drawn *s) {
-    for (size_t p = 0; s->pairs && p < s->count; p++)
-        bd_points_free(mem, &s->pairs[p].points);
-    lm_free(mem, s->pairs);
-    rows_free(mem, &s->rows);
-    *s = (drawn){.pairs = NULL};
-}
-
-void bd_unshare(const limn_allocator *mem, void *shared) {
-    kept *k = shared;
-    for (size_t i = 0; k && i < KEPT; i++)
-        drawn_free(mem, &k->list[i]);
-    lm_free(mem, k);
-}
-
-static bool draw_alike(const bd_options *a, const bd_options *b) {
-    return a->borders == b->borders && a->pool == b->pool && a->random == b->random &&
-           a->form == b->form && a->calibrate == b->calibrate && a->threshold <= b->threshold &&
-           a->threshold >= b->threshold;
-}
-
-static limn_status draw(limn_context *ctx, const lm_train_set *set, const bd_options *o, drawn *s) {
-    s->rows.set = set;
-    if (s->pairs)
-        return LIMN_OK;
-    s->options = *o;
-    s->count = bd_pair_count(set->classes);
-    limn_status status = rows_take(ctx, o->stream, set, &s->rows);
-    if (status == LIMN_OK) {
-        s->pairs = lm_alloc_zero(&ctx->mem, s->count + 1, sizeof *s->pairs);
-        status = s->pairs ? make_pairs(ctx, &s->rows, o, s->pairs) : lm_fail_memory(ctx);
-    }
-    if (status != LIMN_OK)
-        drawn_free(&ctx->mem, s);
-    return status;
-}
-
-/* A place for what these options draw: among what is shared, or own. NULL: out of memory. */
-static drawn *place_for(limn_context *ctx, const lm_train_set *set, const bd_options *o,
-                        drawn *own) {
-    if (!set->shared)
-        return own;
-    if (!*set->shared && !(*set->shared = lm_alloc_zero(&ctx->mem, 1, sizeof(kept))))
-        return NULL;
-    kept *k = *set->shared;
-    for (size_t i = 0; i < KEPT; i++)
-        if (k->list[i].pairs && draw_alike(&k->list[i].options, o))
-            return &k->list[i];
-    drawn *place = &k->list[k->next++ % KEPT];
-    drawn_free(&ctx->mem, place);
-    return place;
-}
-
 /* ---- training ---- */
 
-static limn_status make_model(limn_context *ctx, const lm_train_set *set, const bd_options *o,
-                              const drawn *s, bd_model *m) {
+static limn_status make_model(limn_context *ctx, const bd_rows *rows, const bd_options *o,
+                              const bd_pair *pairs, bd_model *m) {
+    const lm_train_set *set = rows->set;
     *m = (bd_model){.d = set->d,
                     .classes = set->classes,
-                    .pairs = s->count,
+                    .pairs = bd_pair_count(set->classes),
                     .stride = bd_stride(set->d),
                     .owned = true};
-    m->asked = s->rows.answers ? (double)set->n : 0;
-    limn_status status = gather(ctx, s->pairs, &s->rows, m);
+    m->asked = rows->answers ? (double)set->n : 0;
+    limn_status status = gather(ctx, pairs, rows, m);
     if (status == LIMN_OK)
-        status = choose_multi(ctx, &s->rows, o, s->pairs, m);
+        status = choose_multi(ctx, rows, o, pairs, m);
     if (status == LIMN_OK)
         tell_use(ctx, m, set->teacher->machine);
     return status;
@@ -439,18 +322,20 @@ static limn_status make_model(limn_context *ctx, const lm_train_set *set, const 
 limn_status bd_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
                      void **out) {
     bd_options options = options_of(params);
-    drawn own = {.pairs = NULL}, *borders = NULL;
+    bd_shared *shared = NULL;
+    const bd_pair *pairs = NULL;
     bd_model *m = NULL;
     limn_status status = check(ctx, set, &options);
-    if (status == LIMN_OK && !(borders = place_for(ctx, set, &options, &own)))
-        status = lm_fail_memory(ctx);
     if (status == LIMN_OK)
-        status = draw(ctx, set, &options, borders);
+        status = bd_shared_find(ctx, set, &shared);
+    if (status == LIMN_OK)
+        status = bd_shared_draw(ctx, shared, set, &options, &pairs);
     if (status == LIMN_OK && !(m = lm_alloc_zero(&ctx->mem, 1, sizeof *m)))
         status = lm_fail_memory(ctx);
     if (status == LIMN_OK)
-        status = make_model(ctx, set, &options, borders, m);
-    drawn_free(&ctx->mem, &own);
+        status = make_model(ctx, bd_shared_rows(shared), &options, pairs, m);
+    if (!set->shared)
+        bd_unshare(&ctx->mem, shared);
     if (status != LIMN_OK)
         bd_destroy(&ctx->mem, m);
     else
