@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning  # noqa: E402
 from sklearn.model_selection import train_test_split  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
-from python_models import batch_call, forests_and_networks, mean_call  # noqa: E402
+from python_models import batch_call, forests_and_networks, mean_call, scaling  # noqa: E402
 from real_data import find, find_split  # noqa: E402
 
 # C, gamma and scaling of the svm.
@@ -70,13 +70,9 @@ def write_svm(path, x, y):
 
 
 def scaled(kind, x, t):
-    """Test rows as limn scales them; constant features are dropped."""
-    x, t = x.astype(np.float64), t.astype(np.float64)
-    if kind == "none":
-        return t
-    low, spread = ((x.mean(axis=0), x.std(axis=0)) if kind == "zscore"
-                   else (x.min(axis=0), x.max(axis=0) - x.min(axis=0)))
-    return ((t - low) / np.where(spread > 0, spread, 1))[:, spread > 0]
+    """Test rows as limn scales them; constant features become 0."""
+    low, factor = scaling(kind, x)
+    return (t.astype(np.float64) - low) * factor
 
 
 # ---- training, once ----
