@@ -258,9 +258,9 @@ often as the original. A line says so if over {100 * SETTLED:g} % of the answers
 x LIBSVM, x exact: how many times the mean of LIBSVM, and of limn's exact svm, is that of the model.
 train: wall clock on all cores, the svm being given (its own: in its row); of limn accelerate, the whole
 race; of dlib, the reduction; of scikit-learn, features and linear svm. What of limn's and dlib's takes
-over {MOST_SECONDS} s is left out. KB: the model file, or the flat arrays of floats. front: no other model of the table is both faster
-and more accurate. size: what the model is, and how many vectors or cosines it computes; Nystroem counts
-equal vectors once.
+over {MOST_SECONDS} s is left out. KB: the model file, or the flat arrays of floats. front: no other model of
+the table is both faster and more accurate. size: what the model is, and how many vectors or cosines it
+computes; Nystroem counts equal vectors once.
 aim: the limit, what was measured, and ok or MISSED; of the race with data unless it says otherwise.
 One seed each."""
 
