@@ -200,8 +200,8 @@ def print_race(row):
     rows = "support vectors and points around them" if race["sampled"] else "rows"
     print(f"  {row.name}: {states.count('raced')} models raced, {states.count('not tried')} not tried in"
           f" time, {states.count('failed')} failed; fitted to {race['rows_fitted']} {rows}, judged by"
-          f" {race['judged_by']} on {race['rows_judged']}; by its own measure {race['chosen']['speedup_libsvm']:.0f} x faster"
-          f" than LIBSVM")
+          f" {race['judged_by']} on {race['rows_judged']}; by its own measure"
+          f" {race['chosen']['speedup_libsvm']:.0f} x faster than LIBSVM")
 
 
 def print_rows(cache, data, rows):
