@@ -8,7 +8,8 @@ build="gcc meson ninja-build pkg-config zlib1g-dev libxxhash-dev libjansson-dev
        libopenblas-dev liblapacke-dev libsvm-dev"
 check="clang clang-format libclang-rt-dev libcmocka-dev python3 python3-pytest python3-pytest-xdist
        python3-numpy python3-sklearn groff-base zsh libsvm-tools"
-bench="g++ python3-pandas python3-faiss python3-xgboost libflann-dev libhnswlib-dev time"
+bench="g++ python3-pandas python3-faiss python3-xgboost libflann-dev libhnswlib-dev libdlib-dev
+       time"
 
 say_only=""
 if [ "${1:-}" = --missing ]; then
@@ -36,7 +37,8 @@ limn needs these packages (their names depend on your system):
          zlib, xxhash, jansson, OpenBLAS, LAPACKE and libsvm with their headers
   check: clang, clang-format, compiler-rt, cmocka, python3 with pytest, numpy and scikit-learn,
          groff, zsh, the LIBSVM programs
-  bench: a C++ compiler, pandas, faiss and xgboost for python3, FLANN 1.9, hnswlib, GNU time
+  bench: a C++ compiler, pandas, faiss and xgboost for python3, FLANN 1.9, hnswlib, dlib,
+         GNU time
 TEXT
     exit 0
 fi

@@ -1,5 +1,5 @@
 """Models of limn and of its peers on the same data sets: trained once, then timed in turn by
-bench_front. What front.py and student.py share.
+bench_front. What front.py, student.py and accelerate.py share.
 
 A row of a table is a SimpleNamespace: name; spec, the model as bench_front takes it; train, seconds;
 what was measured; and why it was left out, if it was. Import before numpy.
@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning  # noqa: E402
 from sklearn.model_selection import train_test_split  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
-from python_models import batch_call, forests_and_networks, mean_call  # noqa: E402
+from python_models import batch_call, forests_and_networks, mean_call, scaling  # noqa: E402
 from real_data import find, find_split  # noqa: E402
 
 # C, gamma and scaling of the svm.
@@ -38,6 +38,7 @@ SETS = {"letter": (10, 0.2, "zscore"), "pendigits": (10, 0.1, "zscore"),
 SECONDS, ROUNDS = 1, 3     # of a turn of bench_front; turns
 MOST_SECONDS = 400         # for training a model, and for answering the test rows
 LEAST_ROWS = 100           # for a 99th percentile
+JUDGED = []                # (aim and what was measured, whether it is met)
 
 
 # ---- data ----
@@ -70,13 +71,9 @@ def write_svm(path, x, y):
 
 
 def scaled(kind, x, t):
-    """Test rows as limn scales them; constant features are dropped."""
-    x, t = x.astype(np.float64), t.astype(np.float64)
-    if kind == "none":
-        return t
-    low, spread = ((x.mean(axis=0), x.std(axis=0)) if kind == "zscore"
-                   else (x.min(axis=0), x.max(axis=0) - x.min(axis=0)))
-    return ((t - low) / np.where(spread > 0, spread, 1))[:, spread > 0]
+    """Test rows as limn scales them; constant features become 0."""
+    low, factor = scaling(kind, x)
+    return (t.astype(np.float64) - low) * factor
 
 
 # ---- training, once ----
@@ -88,10 +85,10 @@ def digest(path):
 
 
 class Cache:
-    """The files of one data set."""
+    """The files of one data set; svm: C, gamma and scaling of its svm."""
 
-    def __init__(self, options, name):
-        self.folder, self.name = os.path.join(options.cache, name), name
+    def __init__(self, options, name, svm):
+        self.folder, self.name, self.svm = os.path.join(options.cache, name), name, svm
         self.limn, self.front, self.reuse = options.limn, options.front, options.reuse
         self.build = digest(self.limn)
         self.data = [[os.path.basename(path), os.path.getsize(path)]
@@ -149,13 +146,13 @@ class Cache:
         return json.loads(done.stdout)
 
 
-def prepared(options):
+def prepared(options, sets=SETS):
     """The cache and the data of each set asked for that is there."""
-    for name in options.names or SETS:
+    for name in options.names or sets:
         if not find_split(name) and not find(name):
             print(f"\n{name} is left out: not in LIMN_DATA", flush=True)
             continue
-        cache, data = Cache(options, name), load(name)
+        cache, data = Cache(options, name, sets[name]), load(name)
         write_table(cache.path("train.bin"), data[0], data[1])
         write_table(cache.path("test.bin"), data[2], data[3])
         if not find_split(name):
@@ -166,8 +163,8 @@ def prepared(options):
 # ---- rows ----
 
 
-def svm_params(name):
-    c, gamma, scale = SETS[name]
+def svm_params(cache):
+    c, gamma, scale = cache.svm
     return ["-p", f"C={c}", "-p", f"gamma={gamma!r}", "--scale", scale]
 
 
@@ -180,7 +177,7 @@ def libsvm_rows(cache, data):
     machine, table = cache.path("libsvm.model"), cache.path("scaled.bin")
     if os.path.exists(cache.path("svm.limn")):
         subprocess.run([cache.limn, "convert", cache.path("svm.limn"), machine, "-q"], check=True)
-        write_table(table, scaled(SETS[cache.name][2], data[0], data[2]), data[3])
+        write_table(table, scaled(cache.svm[2], data[0], data[2]), data[3])
         yield SimpleNamespace(name="LIBSVM", train=None, spec=f"libsvm:{machine},{table}")
 
 
@@ -193,16 +190,32 @@ def train_peer(cache, name, make, data):
     return {"train": seconds}
 
 
-def python_rows(cache, data, hidden):
-    """Forests, and networks of these hidden sizes."""
-    for name, (kind, make) in forests_and_networks(hidden).items():
-        known = cache.once(name, ["python_models", sklearn.__version__, xgboost.__version__],
-                           lambda n=name, m=make: train_peer(cache, n, m, data))
+def peer_rows(cache, data, models, key):
+    """Models of Python packages by name: the kind of bench_front, and a maker."""
+    for name, (kind, make) in models.items():
+        known = cache.once(name, key, lambda n=name, m=make: train_peer(cache, n, m, data))
         yield SimpleNamespace(name=name, spec=f"{kind}:{cache.path(name)}",
                               python=joblib.load(cache.path(name + ".joblib")), **known)
 
 
+def python_rows(cache, data, hidden):
+    """Forests, and networks of these hidden sizes."""
+    return peer_rows(cache, data, forests_and_networks(hidden),
+                     ["python_models", sklearn.__version__, xgboost.__version__])
+
+
 # ---- measuring ----
+
+
+def info(cache, model):
+    done = subprocess.run([cache.limn, "info", model, "--json"], text=True, check=True,
+                          stdout=subprocess.PIPE)
+    return json.loads(done.stdout)
+
+
+def statistic(stats, word):
+    """The first whose name has the word, or None."""
+    return next((value for name, value in stats.items() if word in name), None)
 
 
 def able(rows):
@@ -215,7 +228,7 @@ def model_file(row):
 
 def figures_of(cache, row):
     """bench_front's figures of all rows; with --reuse those of the last run, if of this very model."""
-    name = "answers " + os.path.basename(row.spec)
+    name = "answers " + os.path.basename(model_file(row))
     if not cache.reuse:
         cache.forget(name)
     return cache.once(name, digest(model_file(row).split("@")[0]), lambda: cache.answer(row.spec))
@@ -267,11 +280,11 @@ def cell(row, key, width, digits):
     return f"{'-' if value is None else f'{value:.{digits}f}':>{width}}"
 
 
-def describe(name, data):
+def describe(cache, data):
     """The line over a table."""
     x, y, t, _ = data
-    c, gamma, scale = SETS[name]
-    return (f"\n{name}: {len(x)} rows of {x.shape[1]} features, {len(np.unique(y))} classes,"
+    c, gamma, scale = cache.svm
+    return (f"\n{cache.name}: {len(x)} rows of {x.shape[1]} features, {len(np.unique(y))} classes,"
             f" {len(t)} test rows; svm: C={c} gamma={gamma:.3g} scale={scale}")
 
 
@@ -287,20 +300,36 @@ def check_walks(rows):
     return fine
 
 
+# ---- aims ----
+
+
+def judge(label, found, fine, digits):
+    """Prints an aim and what was measured, or that nothing was."""
+    text = f"{label}: " + ("not measured" if found is None else f"{found:.{digits}f}")
+    met = found is not None and fine(found)
+    print(f"  aim: {text}  {'ok' if met else 'MISSED'}", flush=True)
+    JUDGED.append((text, met))
+
+
+def print_missed():
+    missed = [text for text, met in JUDGED if not met]
+    print("\n".join([f"\n{len(missed)} of {len(JUDGED)} aims missed", *missed]))
+
+
 # ---- the command ----
 
 
-def parser_of(description):
+def parser_of(description, sets=SETS):
     """The options that every contest has."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--limn", required=True, help="path of limn")
     parser.add_argument("--front", required=True, help="path of bench_front")
     parser.add_argument("--cache", required=True, help="folder of trained models")
     parser.add_argument("--reuse", action="store_true", help="time single calls only")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SETS))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(sets))
     return parser
 
 
-def begin(title):
+def begin(title, peers=f"xgboost {xgboost.__version__}"):
     warnings.filterwarnings("ignore", category=ConvergenceWarning)
-    print(f"{title}; scikit-learn {sklearn.__version__}, xgboost {xgboost.__version__}")
+    print(f"{title}; scikit-learn {sklearn.__version__}, {peers}")

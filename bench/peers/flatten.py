@@ -1,4 +1,4 @@
-"""Models of scikit-learn and xgboost as flat arrays, for forest.c and network.c to walk."""
+"""Models of scikit-learn and xgboost as flat arrays, for forest.c, network.c and expansion.c to walk."""
 import json
 
 import numpy as np
@@ -109,4 +109,19 @@ def sklearn_network(net, mean, scale, path):
     with open(path, "wb") as file:
         file.write(np.array(head, np.int32).tobytes())
         file.write(np.asarray(net.classes_, np.int32).tobytes())
+        file.write(layer1 + layer2)
+
+
+def expansion(low, factor, first, second, classes, path, gamma=0.0):
+    """Two layers with exponentials (gamma > 0) or cosines between them: (bias, weight) with the inputs
+    as rows of weight, for features scaled as (x - low) * factor."""
+    layer1, units = blocks_of(*first)
+    layer2, _ = blocks_of(second[0], np.pad(second[1], ((0, units - len(second[1])), (0, 0))))
+    head = [*first[1].shape, second[1].shape[1], len(classes)]
+    doubles = [[gamma], low, factor, first[0], first[1].T, second[0], second[1].T]
+    with open(path, "wb") as file:
+        file.write(np.array(head, np.int32).tobytes())
+        for part in doubles:
+            file.write(np.ascontiguousarray(part, np.float64).tobytes())
+        file.write(np.asarray(classes, np.int32).tobytes())
         file.write(layer1 + layer2)

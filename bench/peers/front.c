@@ -5,14 +5,20 @@
  *
  *   bench_front latency ROWS SECONDS ROUNDS SPEC...
  *
- * SPEC is KIND:FILE[@NUMBER][,ROWS2]. KIND is limn, libsvm, forest or network with a model, or hnsw
- * or flann with a table of training rows and ef or checks as NUMBER. ROWS2 are the same rows,
- * scaled for a model that does not scale.
+ *   bench_front reduce ROWS LIBSVM-MODEL VECTORS MODEL
+ *
+ *   bench_front dlib
+ *
+ * SPEC is KIND:FILE[@NUMBER][,ROWS2]. KIND is limn, libsvm, forest, network, expansion, fourier or
+ * dlib with a model, or hnsw or flann with a table of training rows and ef or checks as NUMBER.
+ * ROWS2 are the same rows, scaled for a model that does not scale.
  *
  * answers writes the labels to FILE[@NUMBER].answers as int32 and prints the microseconds per row,
  * in one call for all rows or, where the software has none in C, in a plain loop. latency times the
  * models in turn, ROUNDS times, with SECONDS for each turn, as lm_latency defines latency; the turn
- * with the lowest mean counts. Both print one line of JSON per model. */
+ * with the lowest mean counts. reduce has dlib replace a machine by so many vectors; dlib prints
+ * its version, or nothing if bench_front was built without it. All others print one line of JSON
+ * per model. */
 #include "peer.h"
 
 #include "eval/evaluate.h"
@@ -136,6 +142,35 @@ peer limn_open(const char *path, const table *rows) {
         .state = o, .answer = own_answer, .answer_all = own_answer_all, .bytes = info.bytes};
 }
 
+/* ---- dlib, which is optional ---- */
+
+#ifdef HAVE_DLIB
+static const char *dlib_version(void) {
+    return dlib_release();
+}
+
+static int reduce(const table *rows, char **args) {
+    double start = lm_clock();
+    size_t vectors = dlib_reduce(args[0], rows, strtoul(args[1], NULL, 10), args[2]);
+    printf("{\"train\":%.6g,\"vectors\":%zu}\n", lm_clock() - start, vectors);
+    return 0;
+}
+#else
+static const char *dlib_version(void) {
+    return "";
+}
+
+static peer dlib_open(const char *path, const table *rows) {
+    (void)rows;
+    die("%s: built without dlib", path);
+}
+
+static int reduce(const table *rows, char **args) {
+    (void)rows;
+    die("%s: built without dlib", args[0]);
+}
+#endif
+
 /* ---- contenders ---- */
 
 static contender open_contender(char *text, const table *rows) {
@@ -149,13 +184,16 @@ static contender open_contender(char *text, const table *rows) {
     *file++ = 0;
     snprintf(c.path, sizeof c.path, "%.*s", (int)strcspn(file, ","), file);
     file[strcspn(file, number ? "@" : ",")] = 0;
-    c.p = !strcmp(text, "limn")      ? limn_open(file, &c.rows)
-          : !strcmp(text, "libsvm")  ? libsvm_open(file, &c.rows)
-          : !strcmp(text, "forest")  ? forest_open(file, &c.rows)
-          : !strcmp(text, "network") ? network_open(file, &c.rows)
-          : !strcmp(text, "hnsw")    ? hnsw_open(file, value)
-          : !strcmp(text, "flann")   ? flann_open(file, value)
-                                     : (peer){0};
+    c.p = !strcmp(text, "limn")        ? limn_open(file, &c.rows)
+          : !strcmp(text, "libsvm")    ? libsvm_open(file, &c.rows)
+          : !strcmp(text, "forest")    ? forest_open(file, &c.rows)
+          : !strcmp(text, "network")   ? network_open(file, &c.rows)
+          : !strcmp(text, "expansion") ? expansion_open(file, &c.rows)
+          : !strcmp(text, "fourier")   ? fourier_open(file, &c.rows)
+          : !strcmp(text, "dlib")      ? dlib_open(file, &c.rows)
+          : !strcmp(text, "hnsw")      ? hnsw_open(file, value)
+          : !strcmp(text, "flann")     ? flann_open(file, value)
+                                       : (peer){0};
     if (!c.p.answer)
         die("there is no kind %s", text);
     if (c.rows.n != rows->n)
@@ -201,8 +239,8 @@ static void write_answers(const contender *c) {
 static int print_answers(contender *c) {
     time_loop(c);
     write_answers(c);
-    printf("{\"all\":%.6g,\"bytes\":%zu,\"build\":%.6g}\n", c->loop_us, c->p.bytes,
-           c->p.build_seconds);
+    printf("{\"all\":%.6g,\"bytes\":%zu,\"build\":%.6g,\"settled\":%.6g}\n", c->loop_us, c->p.bytes,
+           c->p.build_seconds, c->p.settled ? c->p.settled(c->p.state) : 0);
     return 0;
 }
 
@@ -250,6 +288,11 @@ int main(int argc, char **argv) {
     if (argc >= 6 && strcmp(argv[1], "latency") == 0)
         return print_latency(&rows, strtod(argv[3], NULL), atoi(argv[4]), argv + 5,
                              (size_t)argc - 5);
-    fprintf(stderr, "usage: bench_front answers ROWS SPEC | latency ROWS SECONDS ROUNDS SPEC...\n");
+    if (argc == 6 && strcmp(argv[1], "reduce") == 0)
+        return reduce(&rows, argv + 3);
+    if (argc == 2 && strcmp(argv[1], "dlib") == 0)
+        return puts(dlib_version()) < 0;
+    fprintf(stderr, "usage: bench_front answers ROWS SPEC | latency ROWS SECONDS ROUNDS SPEC... |\n"
+                    "       reduce ROWS LIBSVM-MODEL VECTORS MODEL | dlib\n");
     return 2;
 }

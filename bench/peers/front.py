@@ -33,7 +33,7 @@ def limn_rows(cache):
     """Trained models of limn; all but svm have their defaults."""
     for method in METHODS:
         model = cache.path(method + ".limn")
-        params = contest.svm_params(cache.name) if method == "svm" else []
+        params = contest.svm_params(cache) if method == "svm" else []
         known = cache.once(method, [cache.build, params],
                            lambda m=method, p=params, f=model: cache.train_limn(m, f, p))
         yield contest.limn_row(method, model, known)
@@ -72,8 +72,8 @@ def measure(cache, data):
 # ---- printing ----
 
 
-def print_rows(name, data, rows, empty):
-    print(contest.describe(name, data))
+def print_rows(cache, data, rows, empty):
+    print(contest.describe(cache, data))
     print(f"  {'us per row':20}{'error %':>9}{'mean':>10}{'p50':>10}{'p99':>10}{'rows':>7}{'batch':>10}"
           f"{'train s':>9}{'MB':>9}{'Python call':>13}  front")
     for row in rows:
@@ -118,7 +118,7 @@ def main():
     fine, figures = True, {}
     for cache, data in contest.prepared(options):
         rows = measure(cache, data)
-        print_rows(cache.name, data, rows, mean_call(Empty().fit(data[0], data[1]).predict, data[2]))
+        print_rows(cache, data, rows, mean_call(Empty().fit(data[0], data[1]).predict, data[2]))
         fine = contest.check_walks(rows) and fine
         figures[cache.name] = {"rows": len(data[0]), "features": data[0].shape[1], "models": kept(rows)}
     print(LEGEND)

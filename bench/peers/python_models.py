@@ -13,6 +13,15 @@ import flatten
 PYTHON_ROWS, PYTHON_PASSES = 100, 3
 
 
+def scaling(kind, x):
+    """What limn subtracts from each feature and then multiplies it by, which is 0 for constant ones."""
+    x = x.astype(np.float64)
+    low, spread = ((np.zeros(x.shape[1]), np.ones(x.shape[1])) if kind == "none"
+                   else (x.mean(axis=0), x.std(axis=0)) if kind == "zscore"
+                   else (x.min(axis=0), x.max(axis=0) - x.min(axis=0)))
+    return low, np.divide(1, spread, out=np.zeros(len(spread)), where=spread > 0)
+
+
 class Network:
     """A network that scales its rows first."""
 

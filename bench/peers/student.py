@@ -13,7 +13,6 @@ same model, and only single calls are timed again.
 The data sets are looked for in LIMN_DATA; those that are missing are left out. Exits with 1 when a
 peer in C errs more or less often than the original, not when an aim is missed.
 """
-import json
 import math
 import os
 import shutil
@@ -21,7 +20,7 @@ import subprocess
 import sys
 
 import contest  # before numpy
-from contest import ROUNDS, SECONDS, SETS, cell
+from contest import ROUNDS, SECONDS, cell, info, judge, statistic
 from openblas import FLAGS
 from real_data import find_split
 
@@ -47,21 +46,14 @@ TIME = {("letter", "64+256"): 0.3, ("pendigits", "64"): 0.15, ("usps", "32+256")
         ("mnist", "64+256x128"): 1.6, ("ijcnn1", "128"): 0.15}
 SLOWER = 2
 TRAINING = {("letter", "64+256"): 60, ("letter", "auto"): 240}
-JUDGED = []                # (aim and what was measured, whether it is met)
 
 
 # ---- teachers ----
 
 
-def info(cache, model):
-    done = subprocess.run([cache.limn, "info", model, "--json"], text=True, check=True,
-                          stdout=subprocess.PIPE)
-    return json.loads(done.stdout)
-
-
 def check_teacher(cache, path, data):
     """Ends the benchmark if a given teacher is not the one that would be trained."""
-    c, gamma, scale = SETS[cache.name]
+    c, gamma, scale = cache.svm
     seen = info(cache, path)
     params = seen["params"]
     if (seen["method"], seen["scale"], seen["rows"]) != ("svm", scale, len(data[0])) or \
@@ -83,7 +75,7 @@ def copy_teacher(cache, given, model, data):
 
 
 def teacher_row(cache, data, folder):
-    model, params = cache.path("svm.limn"), contest.svm_params(cache.name)
+    model, params = cache.path("svm.limn"), contest.svm_params(cache)
     given = given_teacher(cache, folder)
     if given:
         known = cache.once("svm", contest.digest(given), lambda: copy_teacher(cache, given, model, data))
@@ -110,11 +102,6 @@ def run_of(cache, size, seed):
     except subprocess.CalledProcessError:
         known = {"why": f"limn train fails with seed {seed}"}
     return contest.limn_row("student " + size, model, known)
-
-
-def statistic(stats, word):
-    """The first whose name has the word, or None."""
-    return next((value for name, value in stats.items() if word in name), None)
 
 
 def student_row(cache, data, teacher, size, seeds):
@@ -183,20 +170,12 @@ def print_row(row):
           f"  {'*' if row.front else '':5}  {seeds}".rstrip())
 
 
-def print_rows(name, data, rows):
-    print(contest.describe(name, data))
+def print_rows(cache, data, rows):
+    print(contest.describe(cache, data))
     print(f"  {'us per row':24}{'error %':>8}{'agree %':>8}{'mult.-adds':>11}{'handed':>8}{'mean':>10}"
           f"{'p50':>10}{'p99':>10}{'avx2':>8}{'batch':>10}{'train s':>9}{'KB':>10}  front  errors by seed")
     for row in rows:
         print_row(row)
-
-
-def judge(label, found, fine, digits):
-    """Prints an aim and what was measured, or that nothing was."""
-    text = f"{label}: " + ("not measured" if found is None else f"{found:.{digits}f}")
-    met = found is not None and fine(found)
-    print(f"  aim: {text}  {'ok' if met else 'MISSED'}", flush=True)
-    JUDGED.append((text, met))
 
 
 def judge_time(label, row, most):
@@ -257,12 +236,11 @@ def main():
     fine = True
     for cache, data in contest.prepared(options):
         rows, students = measure(cache, data, options.teachers)
-        print_rows(cache.name, data, rows)
+        print_rows(cache, data, rows)
         fine = contest.check_walks(rows) and fine
         judge_students(cache.name, students)
     print(LEGEND)
-    missed = [text for text, met in JUDGED if not met]
-    print("\n".join([f"\n{len(missed)} of {len(JUDGED)} aims missed", *missed]))
+    contest.print_missed()
     sys.exit(not fine)
 
 
