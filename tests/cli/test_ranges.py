@@ -266,7 +266,7 @@ def test_both_files_or_none(limn, fails, files, tmp_path):
     limn("convert", "m.model", "m.limn", "--ranges", "r")
     assert "-" in fails(2, "convert", "m.limn", "-")
     os.mkfifo(tmp_path / "pipe")
-    assert "name a file instead of pipe" in fails(2, "convert", "m.limn", "pipe", "--to", "libsvm")
+    assert "name a file instead of pipe" in fails(2, "convert", "m.limn", "pipe")
     assert not (tmp_path / "pipe.range").exists()
     (tmp_path / "out.model.range").mkdir()
     (tmp_path / "out.model").write_text("old")
