@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Writes what the docs show of bench/results/front.json: scripts/front_docs.py [--check]
+"""Writes what the docs show of bench/results/front.json and accelerate.json:
+scripts/front_docs.py [--check]
 
 docs/front.svg has one panel per data set: error against the mean time of a single call, both
 logarithmic. The line is the front: no model is below and to the left of it. Limn's models on it are
-named. Models that err more than FARTHEST times as often as the best one are not shown. README.md and docs/performance.md have
-tables between <!-- front --> and <!-- end -->. With --check nothing is written, and the exit code
-is 1 if something would change.
+named. Models that err more than FARTHEST times as often as the best one are not shown. docs/performance.md
+has a table between <!-- front --> and <!-- end -->, README.md one between <!-- accelerate --> and
+<!-- end -->. With --check nothing is written, and the exit code is 1 if something would change.
 """
 import json
 import math
@@ -23,14 +24,6 @@ FAMILIES = [("limn", "circle"), ("LIBSVM", "cross"), ("RandomForest", "triangle"
             ("hnswlib", "diamond"), ("FLANN", "diamond")]
 LEGEND = [("circle", "limn"), ("cross", "LIBSVM"), ("triangle", "forests: random, extra trees, xgboost"),
           ("square", "neural nets of 100 and 256 units"), ("diamond", "hnswlib, FLANN")]
-
-
-# What README.md shows.
-SHOWN_SETS = ["letter", "pendigits", "usps", "ijcnn1"]
-SHOWN_MODELS = {"limn svm": "limn `svm`, exact", "LIBSVM": "LIBSVM, the same model",
-                "limn vpc": "limn `vpc`", "limn nhd": "limn `nhd`",
-                "RandomForest(100)": "random forest, 100 trees", "MLP(256)": "neural net, 256 units",
-                "hnswlib, ef=16": "hnswlib, ef=16"}
 
 
 def shape_of(name):
@@ -142,16 +135,14 @@ def cell(model):
     return f"{model['error']:.2f} %, {us(model['mean'])}{tail}"
 
 
-def short_table(sets):
-    """Some models on some sets; bold: on the front."""
-    yield "| error, mean us (p99) | " + " | ".join(SHOWN_SETS) + " |"
-    yield "|---" * (1 + len(SHOWN_SETS)) + "|"
-    for name, title in SHOWN_MODELS.items():
-        cells = []
-        for data in SHOWN_SETS:
-            model = next(m for m in measured(sets[data]) if m["name"] == name)
-            cells.append(f"**{cell(model)}**" if model["front"] else cell(model))
-        yield f"| {title} | " + " | ".join(cells) + " |"
+def faster_table(sets):
+    """SVMs before and after limn accelerate."""
+    yield "| error, mean us per query | LIBSVM | limn, exact | accelerated | faster than LIBSVM |"
+    yield "|---" * 5 + "|"
+    for name, rows in sorted(sets.items(), key=lambda item: -item[1]["fast"]["times_libsvm"]):
+        libsvm, exact, fast = rows["libsvm"], rows["svm"], rows["fast"]
+        yield (f"| {name} | {libsvm['error']:.2f} %, {us(libsvm['mean'])} | {us(exact['mean'])} |"
+               f" **{fast['error']:.2f} %, {us(fast['mean'])}** | {fast['times_libsvm']:,.0f}x |")
 
 
 def front_table(sets):
@@ -163,24 +154,28 @@ def front_table(sets):
         yield f"| {name} | " + "; ".join(f"{m['name']} {cell(m)}" for m in models) + " |"
 
 
-def with_table(path, lines):
+def with_table(path, name, lines):
     """The page with the table between its marks."""
     with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        before, mark, rest = file.read().partition("<!-- front -->\n")
+        before, mark, rest = file.read().partition(f"<!-- {name} -->\n")
     _, end, after = rest.partition("<!-- end -->")
     if not mark or not end:
-        sys.exit(f"{path}: <!-- front --> ... <!-- end --> is missing")
+        sys.exit(f"{path}: <!-- {name} --> ... <!-- end --> is missing")
     return before + mark + "\n".join(lines) + "\n" + end + after
 
 
+def results(name):
+    with open(os.path.join(ROOT, "bench", "results", name + ".json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
 def main():
-    with open(os.path.join(ROOT, "bench", "results", "front.json"), encoding="utf-8") as file:
-        sets = json.load(file)
-    stale = False
-    for path, text in {"docs/front.svg": picture(sets),
-                       "README.md": with_table("README.md", short_table(sets)),
-                       "docs/performance.md": with_table("docs/performance.md",
-                                                         front_table(sets))}.items():
+    front, stale = results("front"), False
+    for path, text in {"docs/front.svg": picture(front),
+                       "README.md": with_table("README.md", "accelerate",
+                                               faster_table(results("accelerate"))),
+                       "docs/performance.md": with_table("docs/performance.md", "front",
+                                                         front_table(front))}.items():
         full = os.path.join(ROOT, path)
         if os.path.exists(full):
             with open(full, encoding="utf-8") as file:
@@ -188,7 +183,7 @@ def main():
                     continue
         stale = True
         if "--check" in sys.argv[1:]:
-            print(f"{path} is not what bench/results/front.json says; run scripts/front_docs.py")
+            print(f"{path} is not what bench/results says; run scripts/front_docs.py")
             continue
         with open(full, "w", encoding="utf-8") as file:
             file.write(text)

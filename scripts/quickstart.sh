@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the README's four commands on the bundled digits, in the folder quickstart/, and keeps the report there.
+# Runs the README's commands on the bundled digits, in the folder quickstart/, and keeps the report there.
 set -euo pipefail
 limn=$(cd "$(dirname "$1")" && pwd)
 mkdir -p quickstart
@@ -13,6 +13,8 @@ show() {
     bash -o pipefail -c "$1" || [ $? -eq 141 ]
 }
 
+show 'limn train examples/data/digits-train.csv.gz -m svm -o svm.limn'
+show 'limn accelerate svm.limn --data examples/data/digits-train.csv.gz --test examples/data/digits-test.csv.gz -o fast.limn'
 show 'limn train examples/data/digits-train.csv.gz -m nhd -o digits.limn'
 show 'limn eval digits.limn examples/data/digits-test.csv.gz' | tee report.txt
 show 'limn predict digits.limn examples/data/digits-test.csv.gz | head -3'

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ROWS = 20000, TURNS = 2 };
+enum { MOST_ROWS = 20000, TURNS = 2, PEER_CELLS = 1 << 22 };
 
 #define GLANCE_SECONDS 0.05
 #define SECONDS 0.2
@@ -74,11 +74,17 @@ static limn_status ask_peer(void *user, size_t row) {
     return LIMN_OK;
 }
 
+/* Its rows are sparse vectors of doubles: with many features, fewer of them. */
+static size_t peer_rows(const limn_race *race) {
+    size_t n = rows_of(race->rows.judge), most = PEER_CELLS / (race->model->scaler.out + 1) + 1;
+    return n < most ? n : most;
+}
+
 /* The rows that are asked, as the machine sees them: rows x features of the method. */
 static float *scaled_rows(limn_context *ctx, const limn_race *race) {
     const limn_data *data = race->rows.judge;
     const lm_scaler *scaler = &race->model->scaler;
-    size_t n = rows_of(data), step = step_of(data), cells;
+    size_t n = peer_rows(race), step = step_of(data), cells;
     float *x = lm_mul(n, scaler->out, &cells) ? lm_alloc(&ctx->mem, cells, sizeof *x) : NULL;
     for (size_t i = 0; x && i < n; i++)
         lm_scaler_apply(scaler, data->x + i * step * data->schema.features, 1, x + i * scaler->out);
@@ -94,11 +100,10 @@ static limn_status time_libsvm(limn_context *ctx, limn_race *race) {
     float *x = scaled_rows(ctx, race);
     limn_status status = x ? LIMN_OK : lm_fail_memory(ctx);
     if (status == LIMN_OK)
-        status = lm_svm_peer_make(ctx, svm, x, race->model->scaler.out, rows_of(race->rows.judge),
-                                  &peer);
+        status = lm_svm_peer_make(ctx, svm, x, race->model->scaler.out, peer_rows(race), &peer);
     if (status == LIMN_OK) {
         asked a = {.peer = peer};
-        status = lm_latency(ctx, rows_of(race->rows.judge), LIBSVM_SECONDS, ask_peer, &a, &timing);
+        status = lm_latency(ctx, peer_rows(race), LIBSVM_SECONDS, ask_peer, &a, &timing);
     }
     if (status == LIMN_OK) {
         race->info.libsvm_us_mean = timing.mean_us;

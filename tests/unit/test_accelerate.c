@@ -221,6 +221,25 @@ static void test_rows_without_labels_are_judged_by_agreement(void **state) {
     end_world(&w);
 }
 
+static void test_a_slow_model_is_asked_about_part_of_the_rows(void **state) {
+    (void)state;
+    enum { MANY = 2000 };
+    world w = make_world(LIMN_CLASSIFY, "svm", "C=5 gamma=0.5");
+    limn_data *many = make_data(w.ctx, LIMN_CLASSIFY, SHAPE_RANDOM, MANY, 5);
+    assert_int_equal(limn_data_match(w.ctx, many, w.model), LIMN_OK);
+    for (int part = 0; part < 2; part++) {
+        lm_race_rows rows;
+        double seconds = part ? 0 : 1e9; /* however slow this machine is */
+        assert_int_equal(lm_race_rows_make(w.ctx, w.model, many, NULL, seconds, &rows), LIMN_OK);
+        size_t used = rows.fit->n + rows.judge->n;
+        assert_true(part ? used >= LM_RACE_ASKED_LEAST - 5 && used <= LM_RACE_ASKED_LEAST + 5
+                         : used == MANY);
+        lm_race_rows_free(&w.ctx->mem, &rows);
+    }
+    limn_data_free(many);
+    end_world(&w);
+}
+
 static void test_rows_of_the_training_are_found(void **state) {
     (void)state;
     world w = make_world(LIMN_CLASSIFY, "svm", "C=5 gamma=0.5");
@@ -382,8 +401,9 @@ static void train_shared(world *w, const char *method, const char *text, void **
 
 /* Training `text` after `before` gives the same bytes as training it first; alone: as without
  * sharing too. */
-static void check_sharing(const char *method, const char *before, const char *text, bool alone) {
-    world w = make_world(LIMN_CLASSIFY, "svm", "C=5 gamma=0.5");
+static void check_sharing_of(const char *teacher, const char *params, const char *method,
+                             const char *before, const char *text, bool alone) {
+    world w = make_world(LIMN_CLASSIFY, teacher, params);
     const lm_method *found = lm_method_find(method);
     void *first = NULL, *second = NULL;
     unsigned char *a, *b, *c;
@@ -405,6 +425,10 @@ static void check_sharing(const char *method, const char *before, const char *te
     end_world(&w);
 }
 
+static void check_sharing(const char *method, const char *before, const char *text, bool alone) {
+    check_sharing_of("svm", "C=5 gamma=0.5", method, before, text, alone);
+}
+
 static void test_what_is_shared_does_not_change_a_student(void **state) {
     (void)state;
     check_sharing("student", "size=16 visits=2000 pool=500", "size=8 visits=2000 pool=500", false);
@@ -421,6 +445,10 @@ static void test_what_is_shared_does_not_change_borders(void **state) {
     (void)state;
     check_sharing("borders", "borders=5 pool=300 multi=ovo", "borders=5 pool=300 multi=dag", true);
     check_sharing("borders", "borders=5 pool=300", "borders=3 pool=300", true);
+    check_sharing("borders", "borders=5 pool=300", "borders=5 pool=200", true);
+    /* A teacher that must be asked, because it has no fields. */
+    check_sharing_of("vpc", NULL, "borders", "borders=5 pool=300", "borders=3 pool=300", true);
+    check_sharing_of("vpc", NULL, "borders", "form=plane pool=100", "borders=3 pool=300", true);
 }
 
 /* ---- limits ---- */
@@ -439,6 +467,8 @@ static void test_a_budget_that_nothing_meets_chooses_nothing(void **state) {
     race = must_race(&w, w.data, &options);
     limn_entry e = entry_at(race, info_of(race).chosen);
     assert_true(e.loss <= 0);
+    assert_true(e.latency_us_mean <= entry_at(race, 0).latency_us_mean);
+    assert_true(isinf(info_of(race).max_loss));
     limn_race_free(race);
     end_world(&w);
 }
@@ -547,6 +577,7 @@ int main(void) {
         cmocka_unit_test(test_any_model_can_teach_with_data),
         cmocka_unit_test(test_without_data_support_vectors_and_points_serve),
         cmocka_unit_test(test_rows_without_labels_are_judged_by_agreement),
+        cmocka_unit_test(test_a_slow_model_is_asked_about_part_of_the_rows),
         cmocka_unit_test(test_rows_of_the_training_are_found),
         cmocka_unit_test(test_familiar_counts_vectors_among_rows_despite_rounding),
         cmocka_unit_test(test_rows_that_meet_vectors_by_chance_are_not_called_familiar),
