@@ -292,7 +292,7 @@ static limn_status thin(limn_context *ctx, const limn_data *data, double share, 
 static limn_status copy(limn_context *ctx, const limn_model *model, const limn_data *data,
                         const limn_data *test, double seconds, limn_data **first,
                         limn_data **second) {
-    size_t all = data->n + (test ? test->n : 0), most;
+    size_t all = data->n + (test ? test->n : 0), most = 0;
     limn_status status = lm_race_affordable(ctx, model, data, seconds, &most);
     double share = (double)most / (double)all;
     if (status == LIMN_OK)
@@ -301,9 +301,9 @@ static limn_status copy(limn_context *ctx, const limn_model *model, const limn_d
         status = thin(ctx, test, share, second);
     if (status == LIMN_OK && share < 1)
         lm_warn(ctx,
-                "the model takes %.2g ms per row, so %zu of the %zu rows are used; a longer "
-                "--time-limit allows more",
-                1e3 * seconds / (double)most, (*first)->n + (test ? (*second)->n : 0), all);
+                "the model is slow, so %zu of the %zu rows are used; a longer --time-limit allows "
+                "more",
+                (*first)->n + (test ? (*second)->n : 0), all);
     return status;
 }
 
