@@ -125,17 +125,13 @@ limn_status lm_race_rows_sample(limn_context *ctx, const limn_model *model, cons
         status = copy_test(ctx, test, &judge);
     if (status == LIMN_OK && test)
         status = lm_race_count_familiar(ctx, model, judge, &r->familiar);
-    if (status == LIMN_OK) {
-        status = lm_race_fit(ctx, model, fit, r);
-        fit = NULL;
+    if (status != LIMN_OK) {
+        limn_data_free(fit);
+        limn_data_free(judge);
+        return status;
     }
-    if (status == LIMN_OK) {
-        status = lm_race_judge(ctx, model, judge, r);
-        judge = NULL;
-    }
+    status = lm_race_take(ctx, model, fit, judge, r);
     r->labelled = r->labelled && test;
     r->sampled = true;
-    limn_data_free(fit);
-    limn_data_free(judge);
     return status;
 }

@@ -40,11 +40,9 @@ limn_status lm_race_rows_sample(limn_context *ctx, const limn_model *model, cons
 void lm_race_rows_free(const limn_allocator *mem, lm_race_rows *rows);
 
 limn_status lm_race_copy(limn_context *ctx, const limn_data *data, limn_data **out);
-/* Rows to be fitted to, and rows to judge by: both take data over, whatever happens. */
-limn_status lm_race_fit(limn_context *ctx, const limn_model *model, limn_data *data,
-                        lm_race_rows *rows);
-limn_status lm_race_judge(limn_context *ctx, const limn_model *model, limn_data *data,
-                          lm_race_rows *rows);
+/* Takes both over, whatever happens. */
+limn_status lm_race_take(limn_context *ctx, const limn_model *model, limn_data *fit,
+                         limn_data *judge, lm_race_rows *rows);
 limn_status lm_race_count_familiar(limn_context *ctx, const limn_model *model,
                                    const limn_data *data, lm_familiar *out);
 

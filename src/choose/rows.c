@@ -133,8 +133,8 @@ static limn_status strip(limn_context *ctx, limn_data *data, limn_data **narrow)
 }
 
 /* Takes the rows over. */
-limn_status lm_race_fit(limn_context *ctx, const limn_model *model, limn_data *data,
-                        lm_race_rows *r) {
+static limn_status take_fit(limn_context *ctx, const limn_model *model, limn_data *data,
+                            lm_race_rows *r) {
     int32_t *classes = NULL;
     double *values = NULL;
     limn_data *narrow = NULL;
@@ -216,8 +216,9 @@ static limn_status keep_known(limn_context *ctx, const limn_model *model, limn_d
     return status;
 }
 
-limn_status lm_race_judge(limn_context *ctx, const limn_model *model, limn_data *data,
-                          lm_race_rows *r) {
+/* Takes the rows over. */
+static limn_status take_judge(limn_context *ctx, const limn_model *model, limn_data *data,
+                              lm_race_rows *r) {
     limn_data *narrow = NULL;
     limn_status status = keep_known(ctx, model, &data);
     if (status == LIMN_OK)
@@ -229,6 +230,15 @@ limn_status lm_race_judge(limn_context *ctx, const limn_model *model, limn_data 
 }
 
 /* ---- both ---- */
+
+limn_status lm_race_take(limn_context *ctx, const limn_model *model, limn_data *fit,
+                         limn_data *judge, lm_race_rows *r) {
+    limn_status status = take_fit(ctx, model, fit, r);
+    if (status == LIMN_OK)
+        return take_judge(ctx, model, judge, r);
+    limn_data_free(judge);
+    return status;
+}
 
 typedef struct part {
     const uint32_t *fold;
@@ -347,14 +357,8 @@ limn_status lm_race_rows_make(limn_context *ctx, const limn_model *model, const 
         status = split(ctx, whole, &first, &second);
         limn_data_free(whole);
     }
-    if (status == LIMN_OK) {
-        status = lm_race_fit(ctx, model, first, r);
-        first = NULL;
-    }
-    if (status == LIMN_OK) {
-        status = lm_race_judge(ctx, model, second, r);
-        second = NULL;
-    }
+    if (status == LIMN_OK)
+        return lm_race_take(ctx, model, first, second, r);
     limn_data_free(first);
     limn_data_free(second);
     return status;
