@@ -104,6 +104,19 @@ def capped(lines, most):
     return [lines[i] for i in sorted(rows)]
 
 
+def widest(lines):
+    """The largest index of a feature."""
+    return max(int(row.rsplit(b":", 1)[0].split()[-1]) for row in lines if b":" in row)
+
+
+def as_wide(train, test):
+    """The training rows; the first has a zero for the last feature of the test rows, which no other
+    training row may have."""
+    if widest(train) >= widest(test):
+        return train
+    return [train[0] + b" %d:0" % widest(test), *train[1:]]
+
+
 def case_of(limn, paper):
     """A Case, or None."""
     train, test, remarks = read_lines(paper.name + ".train"), read_lines(paper.name + ".test"), []
@@ -116,7 +129,7 @@ def case_of(limn, paper):
     if len(train) > CAPS.get(paper.name, math.inf):
         remarks.append(f"{CAPS[paper.name]:,} of {len(train):,} training rows")
         train = capped(train, CAPS[paper.name])
-    return Case(limn, paper, train, test, remarks)
+    return Case(limn, paper, as_wide(train, test), test, remarks)
 
 
 # ---- models ----
