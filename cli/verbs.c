@@ -320,7 +320,8 @@ static const char *const eval_examples[] = {
 static const char *const accelerate_examples[] = {
     "limn accelerate production.model --data rows.libsvm -o fast.limn",
     "limn accelerate production.model -o fast.limn",
-    "limn accelerate svm.limn --data train.csv --test test.csv -o fast.limn",
+    "limn accelerate production.model --ranges my.range --data raw.csv -o fast.limn",
+    "limn accelerate svm.limn --data train.csv --test holdout.csv -o fast.limn",
     "limn accelerate svm.limn --data rows.csv --budget 500ns -o fast.limn",
     "limn accelerate forest.limn --data rows.csv --max-loss 0.01 -o fast.limn",
     NULL};
@@ -405,7 +406,7 @@ const cli_verb cli_verbs[] = {
      .details =
          "MODEL is a LIBSVM text model or any limn model that classifies or regresses. Faster "
          "models are drawn from it and raced against it and, if it is an SVM, against LIBSVM: "
-         "fitted to some rows, judged on others, timed one after the other. The fastest within "
+         "fitted to some rows, judged on others, timed in turn. The fastest within "
          "--max-loss is written; if that is MODEL itself, limn says so. The table gives, for each, "
          "the mean, median and 99th percentile of the time per query, how many times faster than "
          "LIBSVM and than MODEL that is, accuracy, uncertainty coefficient (UC), agreement with "

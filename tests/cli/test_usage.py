@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from table import LIMN, Table, blobs, environment
 
-VERBS = ["train", "predict", "eval", "search", "convert", "synth", "info", "methods", "help"]
+VERBS = ["train", "predict", "eval", "search", "accelerate", "convert", "synth", "info", "methods", "help"]
 
 
 def test_version(limn):
@@ -156,12 +156,16 @@ def files_of_the_examples(folder):
         file.write(bytes([0, 0, 8, 1, 0, 0, 0, 5]) + bytes([1, 2, 1, 2, 3]))
     subprocess.run(["gzip", "-k", "big.csv"], cwd=folder, check=True)
     letters = blobs(60, seed=4, names=["1", "2", "3"])
-    letters.libsvm(folder / "letter.libsvm")
-    subprocess.run([LIMN, "train", "letter.libsvm", "-m", "svm", "--scale", "none", "-o",
-                    "svm.limn"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([LIMN, "convert", "svm.limn", "libsvm.model"], cwd=folder, check=True,
-                   stdout=subprocess.DEVNULL)
-    (folder / "letter.range").write_text("x\n-1 1\n1 0 8\n2 0 8\n3 0 8\n4 0 8\n")
+    for name in "letter.libsvm", "rows.libsvm":
+        letters.libsvm(folder / name)
+    for name in "train.csv", "holdout.csv", "rows.csv", "raw.csv":
+        letters.csv(folder / name)
+    for command in (["train", "train.csv", "-m", "svm", "--scale", "none", "-o", "svm.limn"],
+                    ["train", "train.csv", "-m", "bforest", "-o", "forest.limn"],
+                    ["convert", "svm.limn", "libsvm.model"], ["convert", "svm.limn", "production.model"]):
+        subprocess.run([LIMN, *command], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    for name in "letter.range", "my.range":
+        (folder / name).write_text("x\n-1 1\n1 0 8\n2 0 8\n3 0 8\n4 0 8\n")
     subprocess.run(["gzip", "letter.libsvm"], cwd=folder, check=True)
     prices = Table(irises.rows, [repr(sum(row)) for row in irises.rows], irises.columns, "price")
     prices.csv(folder / "prices.csv")
@@ -181,6 +185,8 @@ def test_every_example_in_the_help_runs(limn, tmp_path):
             if not line.strip():
                 continue
             command = re.sub(r"\| jq .*", "", line.strip()).replace("tail -f", "cat")
+            if verb == "accelerate":  # however slow the machine is
+                command = command.replace("500ns", "1s") + " --time-limit 1s"
             done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=tmp_path, env=env,
                                   capture_output=True, text=True, timeout=120)
             assert done.returncode in (0, 141), (command, done.stderr)  # 141: head has read enough
