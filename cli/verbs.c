@@ -320,7 +320,7 @@ static const char *const eval_examples[] = {
 static const char *const accelerate_examples[] = {
     "limn accelerate production.model --data rows.libsvm -o fast.limn",
     "limn accelerate production.model -o fast.limn",
-    "limn accelerate production.model --ranges my.range --data raw.csv -o fast.limn",
+    "limn accelerate libsvm.model --ranges my.range --data raw.csv -o fast.limn",
     "limn accelerate svm.limn --data train.csv --test holdout.csv -o fast.limn",
     "limn accelerate svm.limn --data rows.csv --budget 500ns -o fast.limn",
     "limn accelerate forest.limn --data rows.csv --max-loss 0.01 -o fast.limn",
