@@ -401,7 +401,7 @@ const cli_verb cli_verbs[] = {
      .default_threads = 1,
      .run = cmd_eval},
     {.name = "accelerate",
-     .usage = "MODEL [--data DATA] [--max-loss L] [--budget T] -o MODEL2 [options]",
+     .usage = "MODEL [--data DATA] -o MODEL2 [options]",
      .summary = "draw a faster model from an SVM or another model",
      .details =
          "MODEL is a LIBSVM text model or any limn model that classifies or regresses. Faster "
