@@ -150,7 +150,7 @@ def train_svm(limn, case, model, fraction=1.0, rule="equal", seed=1):
 
 
 def train_copy(limn, case, method):
-    limn.scale = case.scale
+    limn.scale = "auto"  # the teacher's
     done = limn.of(method).train(case.train, 1, method, more=("--teacher", limn.path("svm.limn")))
     return seen(limn, case, method, done)
 
@@ -373,14 +373,18 @@ def main():
     parser.add_argument("--limn", required=True, help="path of limn")
     parser.add_argument("sets", nargs="*", choices=[[], *(paper.name for paper in PAPER)])
     options = parser.parse_args()
-    outcomes = []
+    outcomes, failures = [], []
     for paper in PAPER:
         if not options.sets or paper.name in options.sets:
             with tempfile.TemporaryDirectory() as folder:
-                outcomes.append(outcome(Models(os.path.abspath(options.limn), folder), paper))
+                try:
+                    outcomes.append(outcome(Models(os.path.abspath(options.limn), folder), paper))
+                except RuntimeError as error:  # of a command; the other sets go on
+                    failures.append(f"{paper.name} failed: {error}")
     for show in (show_skills, show_sizes, show_parts, show_verdicts):
         show(outcomes)
     print(LEGEND)
+    sys.exit("\n".join(failures) or 0)
 
 
 if __name__ == "__main__":
