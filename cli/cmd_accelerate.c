@@ -187,7 +187,7 @@ static void print_kept(const limn_race *race, const limn_race_info *info, FILE *
     if (!tried)
         fputs("no faster model could be tried", file);
     else if (info->budget_us > 0)
-        fputs("no faster model loses less", file);
+        fputs("every faster model loses something", file);
     else
         fputs("no faster model is close enough", file);
 }

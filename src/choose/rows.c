@@ -188,7 +188,7 @@ static bool is_known(const void *user, size_t row) {
     return k->label[row] < k->classes;
 }
 
-/* Leaves out rows that the model cannot get right. If these are all, the labels are of no use. */
+/* Leaves out rows that the model cannot get right. If few are left, the labels are of no use. */
 static limn_status keep_known(limn_context *ctx, const limn_model *model, limn_data **data) {
     limn_data *some = NULL;
     known k = {(*data)->label, (int32_t)model->schema.labels.count};
@@ -197,9 +197,11 @@ static limn_status keep_known(limn_context *ctx, const limn_model *model, limn_d
         count += is_known(&k, i);
     if (!k.label || count == n)
         return LIMN_OK;
-    if (count == 0) {
-        lm_warn(ctx, "none of the rows that judge has a label that the model knows, so the labels "
-                     "are not used; is it the right label column (--label)?");
+    if (count < LEAST_ROWS) {
+        lm_warn(ctx,
+                "%zu of the %zu rows that judge have a label that the model knows: too few, so the "
+                "labels are not used; is it the right label column (--label)?",
+                count, n);
         lm_free(&(*data)->mem, (*data)->label);
         (*data)->label = NULL;
         return LIMN_OK;

@@ -82,8 +82,11 @@ def test_labels_that_the_model_does_not_know_do_not_judge(limn, svm, tmp_path):
     relabel(tmp_path, "foreign.csv", lambda i: "elsewhere")
     done = limn("accelerate", svm, "--data", "foreign.csv", "--time-limit", "1s", "--json", "-o", "fast.limn")
     assert json.loads(done.stdout)["judged_by"] == "agreement"
-    assert "none of the rows that judge has a label that the model knows" in done.stderr
+    assert "0 of the 48 rows that judge have a label that the model knows: too few" in done.stderr
     known = lines(limn, svm, "new.csv")
+    relabel(tmp_path, "few.csv", lambda i: known[i] if i < 5 else "elsewhere")
+    told = race(limn, svm, "--data", "rows.csv", "--test", "few.csv")
+    assert told["judged_by"] == "agreement" and told["rows_judged"] == 120
     relabel(tmp_path, "mixed.csv", lambda i: known[i] if i % 3 else "elsewhere")
     done = limn("accelerate", svm, "--data", "rows.csv", "--test", "mixed.csv", "--time-limit", "1s", "--json", "-o",
                 "fast.limn")

@@ -144,7 +144,7 @@ static bool draw_alike(const bd_options *a, const bd_options *b) {
 /* Takes the rows, unless they are there. */
 static limn_status take_rows(limn_context *ctx, const lm_train_set *set, uint64_t stream,
                              bd_rows *rows) {
-    bool taken = rows->set != NULL;
+    bool taken = rows->row != NULL;
     size_t pairs = bd_pair_count(set->classes);
     rows->set = set;
     if (taken)
