@@ -29,6 +29,10 @@ static limn_status fail_size(limn_context *ctx, size_t n, size_t d) {
     return lm_fail(ctx, LIMN_E_MEMORY, "a table of %zu x %zu values does not fit in memory", n, d);
 }
 
+static limn_status fail_empty(limn_context *ctx) {
+    return lm_fail(ctx, LIMN_E_USAGE, "a packed set needs at least one feature");
+}
+
 /* Sixteen rows are read side by side, so that each cache line is fully used while it is in cache,
  * and the panel is written sequentially, at the speed of memory. */
 static void pack_panel(const float *rows, size_t count, size_t d, size_t stride, float *panel) {
@@ -49,7 +53,7 @@ limn_status lm_pack_build(limn_context *ctx, const float *rows, size_t n, size_t
     memset(pack, 0, sizeof *pack);
     size_t floats;
     if (!d)
-        return lm_fail(ctx, LIMN_E_USAGE, "a packed set needs at least one feature");
+        return fail_empty(ctx);
     if (!lm_pack_floats(n, d, &floats) || floats > ctx->memory_limit / sizeof(float))
         return fail_size(ctx, n, d);
     float *data = NULL;
@@ -76,31 +80,54 @@ void lm_pack_free(const limn_allocator *mem, lm_pack *pack) {
     memset(pack, 0, sizeof *pack);
 }
 
-/* Makes room for one more panel, in memory that the pack owns. */
-static limn_status grow(limn_context *ctx, lm_pack *pack) {
-    size_t step = pack->d * LM_PANEL, floats, capacity;
-    if (!lm_mul(pack->panels, 2, &capacity) || !lm_mul(capacity ? capacity : 1, step, &floats))
-        return fail_size(ctx, pack->n + 1, pack->d);
-    float *data = lm_alloc_aligned(&ctx->mem, floats, sizeof *data);
-    if (!data)
-        return fail_size(ctx, pack->n + 1, pack->d);
-    if (pack->panels)
-        memcpy(data, pack->data, pack->panels * step * sizeof *data);
-    /* A view may end inside a panel of a longer set. */
+/* A view may end inside a panel of a longer set. */
+static void clear_rest(const lm_pack *pack, float *data) {
     for (size_t i = pack->n; i < pack->panels * LM_PANEL; i++)
         for (size_t j = 0; j < pack->d; j++)
-            data[(pack->panels - 1) * step + j * LM_PANEL + i % LM_PANEL] = 0;
+            data[((pack->panels - 1) * pack->d + j) * LM_PANEL + i % LM_PANEL] = 0;
+}
+
+/* Moves the rows to new memory of the pack's own, with room for `capacity` panels. */
+static limn_status move(limn_context *ctx, lm_pack *pack, size_t capacity, size_t n) {
+    size_t step = pack->d * LM_PANEL, floats;
+    float *data =
+        lm_mul(capacity, step, &floats) ? lm_alloc_aligned(&ctx->mem, floats, sizeof *data) : NULL;
+    if (!data)
+        return fail_size(ctx, n, pack->d);
+    if (pack->panels)
+        memcpy(data, pack->data, pack->panels * step * sizeof *data);
+    clear_rest(pack, data);
     if (pack->capacity_panels)
         lm_free_aligned(&ctx->mem, pack->data);
     pack->data = data;
-    pack->capacity_panels = capacity ? capacity : 1;
+    pack->capacity_panels = capacity;
     return LIMN_OK;
+}
+
+/* Makes room for one more panel. */
+static limn_status grow(limn_context *ctx, lm_pack *pack) {
+    size_t capacity;
+    if (!lm_mul(pack->panels, 2, &capacity))
+        return fail_size(ctx, pack->n + 1, pack->d);
+    return move(ctx, pack, capacity ? capacity : 1, pack->n + 1);
+}
+
+limn_status lm_pack_reserve(limn_context *ctx, lm_pack *pack, size_t n) {
+    size_t floats;
+    n = n > pack->n ? n : pack->n;
+    if (!pack->d)
+        return fail_empty(ctx);
+    if (!n || (pack->capacity_panels && panels_of(n) <= pack->capacity_panels))
+        return LIMN_OK;
+    if (!lm_pack_floats(n, pack->d, &floats) || floats > ctx->memory_limit / sizeof(float))
+        return fail_size(ctx, n, pack->d);
+    return move(ctx, pack, panels_of(n), n);
 }
 
 limn_status lm_pack_append(limn_context *ctx, lm_pack *pack, const float *row) {
     bool opens_panel = pack->n % LM_PANEL == 0;
     if (!pack->d)
-        return lm_fail(ctx, LIMN_E_USAGE, "a packed set needs at least one feature");
+        return fail_empty(ctx);
     if (!pack->capacity_panels || (opens_panel && pack->panels == pack->capacity_panels)) {
         limn_status status = grow(ctx, pack);
         if (status)
@@ -115,6 +142,24 @@ limn_status lm_pack_append(limn_context *ctx, lm_pack *pack, const float *row) {
         panel[j * LM_PANEL + pack->n % LM_PANEL] = row[j];
     pack->n++;
     return LIMN_OK;
+}
+
+/* The rows of a panel after `lane` move up by one; the first one of the next panel follows them. */
+static void close_gap(lm_pack *pack, size_t p, size_t lane) {
+    size_t step = pack->d * LM_PANEL;
+    float *lanes = pack->data + p * step;
+    bool more = p + 1 < pack->panels;
+    for (size_t j = 0; j < pack->d; j++, lanes += LM_PANEL) {
+        memmove(lanes + lane, lanes + lane + 1, (LM_PANEL - 1 - lane) * sizeof *lanes);
+        lanes[LM_PANEL - 1] = more ? lanes[step] : 0;
+    }
+}
+
+void lm_pack_remove(lm_pack *pack, size_t index) {
+    for (size_t p = index / LM_PANEL; p < pack->panels; p++)
+        close_gap(pack, p, p == index / LM_PANEL ? index % LM_PANEL : 0);
+    pack->n--;
+    pack->panels = panels_of(pack->n);
 }
 
 void lm_pack_row(const lm_pack *pack, size_t index, float *row) {

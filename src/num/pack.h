@@ -34,6 +34,12 @@ void lm_pack_free(const limn_allocator *mem, lm_pack *pack);
 /* Adds a row after the others, which keep their index and their place in the layout; grows
  * geometrically. A view is copied first. */
 limn_status lm_pack_append(limn_context *ctx, lm_pack *pack, const float *row);
+/* Room for n rows in all, in memory that the pack owns: a view is copied first. Appending up to n
+ * rows then cannot fail, and does not use ctx, which may be NULL. A failure changes nothing. */
+limn_status lm_pack_reserve(limn_context *ctx, lm_pack *pack, size_t n);
+/* Removes a row of a pack that is not a view; those after it move up by one place. The memory is
+ * kept. */
+void lm_pack_remove(lm_pack *pack, size_t index);
 /* floats of the payload: panels * LM_PANEL * d; false on overflow. */
 bool lm_pack_floats(size_t n, size_t d, size_t *floats);
 void lm_pack_row(const lm_pack *pack, size_t index, float *row);

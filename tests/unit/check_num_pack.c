@@ -183,6 +183,83 @@ int append_equals_build(void) {
     return failures;
 }
 
+/* The same bytes as a pack that is built from the rows. */
+static void same_as_built(limn_context *ctx, const lm_pack *pack, const float *rows) {
+    lm_pack built;
+    EXPECT(!lm_pack_build(ctx, rows, pack->n, pack->d, pack->d, &built), "n %zu", pack->n);
+    EXPECT(pack->panels == built.panels, "n %zu: %zu panels", pack->n, pack->panels);
+    EXPECT(!pack->n || !memcmp(pack->data, built.data,
+                               built.panels * LM_PANEL * built.d * sizeof *built.data),
+           "n %zu d %zu: another layout", pack->n, pack->d);
+    lm_pack_free(&ctx->mem, &built);
+}
+
+/* From the first place, the last one and any other, down to none; then rows are added again. */
+int remove_equals_build(void) {
+    failures = 0;
+    limn_context *ctx = make_context(NULL);
+    for (size_t n = 1; n < 70; n += 3)
+        for (size_t way = 0; way < 3; way++) {
+            size_t d = n % 7 + 1;
+            lm_rng rng = lm_rng_at(12, n, way);
+            float *rows = make_floats(n * d);
+            fill_normal(&rng, rows, n * d);
+            lm_pack pack;
+            EXPECT(!lm_pack_build(ctx, rows, n, d, d, &pack), "n %zu", n);
+            for (size_t left = n; left-- > 0;) {
+                size_t at = way == 0 ? 0 : way == 1 ? left : (size_t)lm_rng_below(&rng, left + 1);
+                lm_pack_remove(&pack, at);
+                memmove(rows + at * d, rows + (at + 1) * d, (left - at) * d * sizeof *rows);
+                EXPECT(pack.n == left, "n %zu", pack.n);
+                same_as_built(ctx, &pack, rows);
+            }
+            fill_normal(&rng, rows, n * d);
+            for (size_t i = 0; i < n; i++)
+                EXPECT(!lm_pack_append(NULL, &pack, rows + i * d), "the memory is kept");
+            same_as_built(ctx, &pack, rows);
+            lm_pack_free(&ctx->mem, &pack);
+            free(rows);
+        }
+    limn_context_free(ctx);
+    return failures;
+}
+
+/* Appending without a context shows that nothing is allocated. */
+static void fill_reserved(limn_context *ctx, lm_pack *pack, size_t n, const float *rows) {
+    EXPECT(!lm_pack_reserve(ctx, pack, n), "reserve %zu", n);
+    const float *data = pack->data;
+    EXPECT(pack->capacity_panels * LM_PANEL >= n && (uintptr_t)data % 64 == 0, "n %zu", n);
+    same_as_built(ctx, pack, rows);
+    EXPECT(!lm_pack_reserve(ctx, pack, n / 2), "less than there is");
+    for (size_t i = pack->n; i < n; i++)
+        EXPECT(!lm_pack_append(NULL, pack, rows + i * pack->d), "append %zu", i);
+    EXPECT(pack->data == data, "moved");
+    same_as_built(ctx, pack, rows);
+    lm_pack_free(&ctx->mem, pack);
+}
+
+int reserved_rows_are_appended_without_allocation(void) {
+    failures = 0;
+    limn_context *ctx = make_context(NULL);
+    for (size_t have = 0; have < 40; have++)
+        for (size_t n = have ? have : 1; n < 90; n += 7) {
+            enum { D = 3 };
+            lm_rng rng = lm_rng_at(13, have, n);
+            float rows[90 * D];
+            fill_normal(&rng, rows, 90 * D);
+            lm_pack owned, whole, view;
+            EXPECT(!lm_pack_build(ctx, rows, have, D, D, &owned), "have %zu", have);
+            EXPECT(!lm_pack_build(ctx, rows, 90, D, D, &whole), "90 rows");
+            fill_reserved(ctx, &owned, n, rows);
+            lm_pack_view(whole.data, have, D, &view); /* may end inside a panel */
+            fill_reserved(ctx, &view, n, rows);
+            same_as_built(ctx, &whole, rows);
+            lm_pack_free(&ctx->mem, &whole);
+        }
+    limn_context_free(ctx);
+    return failures;
+}
+
 int packing_places_every_value(void) {
     failures = 0;
     limn_context *ctx = make_context(NULL);
@@ -269,6 +346,41 @@ int failures_leave_the_set_as_it_was(void) {
     lm_pack_free(&ctx->mem, &pack);
     lm_pack_free(&ctx->mem, &other);
     lm_pack_free(&ctx->mem, &other);
+    limn_context_free(ctx);
+    return failures;
+}
+
+static void refuses_to_reserve(limn_context *ctx, lm_pack *pack, size_t n, limn_status why) {
+    lm_pack before = *pack;
+    allocations_left = 0;
+    EXPECT(lm_pack_reserve(ctx, pack, n) == why, "%zu rows", n);
+    EXPECT(limn_error(ctx)[0], "no sentence");
+    EXPECT(pack->n == before.n && pack->panels == before.panels && pack->data == before.data &&
+               pack->capacity_panels == before.capacity_panels,
+           "changed by a failed reserve of %zu rows", n);
+}
+
+int failed_reserves_leave_the_set_as_it_was(void) {
+    failures = 0;
+    limn_context_options options;
+    limn_context_options_init(&options);
+    options.allocator = (limn_allocator){counted_allocate, counted_resize, counted_release, NULL};
+    options.memory_limit = 1 << 20;
+    allocations_left = SIZE_MAX;
+    limn_context *ctx = make_context(&options);
+    float rows[16 * 3] = {1, 2, 3};
+    lm_pack pack, view, none = {0};
+    EXPECT(!lm_pack_build(ctx, rows, 16, 3, 3, &pack), "build");
+    lm_pack_view(pack.data, 16, 3, &view);
+    refuses_to_reserve(ctx, &pack, 17, LIMN_E_MEMORY);
+    refuses_to_reserve(ctx, &pack, SIZE_MAX, LIMN_E_MEMORY);
+    refuses_to_reserve(ctx, &view, 0, LIMN_E_MEMORY);
+    refuses_to_reserve(ctx, &none, 1, LIMN_E_USAGE);
+    EXPECT(!lm_pack_reserve(ctx, &pack, 16), "there is room for 16");
+    allocations_left = SIZE_MAX;
+    EXPECT(lm_pack_reserve(ctx, &pack, 1 << 17) == LIMN_E_MEMORY, "more than the limit");
+    EXPECT(!lm_pack_reserve(ctx, &pack, 1 << 15), "within the limit");
+    lm_pack_free(&ctx->mem, &pack);
     limn_context_free(ctx);
     return failures;
 }

@@ -50,9 +50,12 @@ int queries_match_reference(void);
 int large_shapes_match_reference(void);
 int huge_values_give_no_nan(void);
 int append_equals_build(void);
+int remove_equals_build(void);
+int reserved_rows_are_appended_without_allocation(void);
 int packing_places_every_value(void);
 int norms_are_rounded_once(void);
 int failures_leave_the_set_as_it_was(void);
+int failed_reserves_leave_the_set_as_it_was(void);
 int aligned_memory_is_aligned(void);
 
 /* check_num_values.c */
