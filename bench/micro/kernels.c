@@ -1,9 +1,10 @@
 /* kernels.c: how near the kernels of src/num come to the machine's limits.
  *
- * For each instruction set: the peak rate of multiply-adds (registers only), then dot products and
- * squared distances for one query and for a block of queries, with the packed set in the
- * first-level cache, the second-level cache and memory, as a share of that peak and as bytes of
- * the set read per second; then the transforms and reductions, as time per value.
+ * For each instruction set: the peak rate of multiply-adds (registers only), then dot products,
+ * squared distances, chi2 distances and sums of minima for one query and for a block of queries,
+ * with the packed set in the first-level cache, the second-level cache and memory, as a share of
+ * that peak and as bytes of the set read per second; then the transforms and reductions, as time
+ * per value.
  *
  * A squared distance takes a subtraction besides the multiply-add, so its share is at most 50 %
  * where both go to the same two ports (AVX-512), 75 % where a third port takes subtractions (AVX2)
@@ -24,7 +25,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_CASES = 64, ROUNDS = 5, QUERIES_MAX = 48, D_MAX = 784 };
+enum { MAX_CASES = 96, ROUNDS = 5, QUERIES_MAX = 48, D_MAX = 784 };
 #define MIN_SECONDS 0.02
 
 typedef struct bench_case {
@@ -128,15 +129,19 @@ static size_t add_set_cases(bench_case *cases, size_t count) {
                   {"L2", 1u << 20, QUERIES_MAX, 16},
                   {"memory", 256u << 20, QUERIES_MAX, 16}};
     static const size_t widths[] = {16, 64, D_MAX};
-    for (int metric = LM_DOT; metric <= LM_L2; metric++)
+    static const struct {
+        const char *name;
+        lm_metric metric;
+    } metrics[] = {{"dot", LM_DOT}, {"l2", LM_L2}, {"chi2", LM_CHI2}, {"min", LM_MIN}};
+    for (size_t k = 0; k < LM_COUNT(metrics); k++)
         for (size_t p = 0; p < LM_COUNT(places); p++)
             for (size_t w = 0; w < LM_COUNT(widths); w++)
                 for (int batch = 0; batch < 2; batch++) {
                     size_t panel = widths[w] * LM_PANEL * sizeof(float);
                     size_t panels = places[p].bytes / panel ? places[p].bytes / panel : 1;
-                    cases[count++] = (bench_case){.name = metric == LM_DOT ? "dot" : "l2",
+                    cases[count++] = (bench_case){.name = metrics[k].name,
                                                   .place = places[p].name,
-                                                  .metric = (lm_metric)metric,
+                                                  .metric = metrics[k].metric,
                                                   .d = widths[w],
                                                   .panels = panels,
                                                   .m = batch ? places[p].m : 1,

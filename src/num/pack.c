@@ -11,6 +11,7 @@
 
 #include "num/simd/simd.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -173,6 +174,8 @@ void lm_pack_norms(const lm_pack *pack, float *out) {
 }
 
 /* ---- queries ---- */
+
+static_assert(LM_MIN + 1 == LM_METRICS, "every metric has its code");
 
 void lm_pack_query(const lm_pack *pack, lm_metric metric, size_t first, size_t count,
                    const float *x, float *out) {

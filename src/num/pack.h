@@ -46,11 +46,18 @@ void lm_pack_row(const lm_pack *pack, size_t index, float *row);
 
 /* ---- one query ---- */
 
-typedef enum lm_metric { LM_DOT, LM_L2, LM_L1 } lm_metric; /* LM_L2 is squared */
+/* LM_DOT x . b, LM_L2 sum (x_j - b_j)^2, LM_L1 sum |x_j - b_j|,
+ * LM_CHI2 sum (x_j - b_j)^2 / (x_j + b_j), LM_MIN sum min(x_j, b_j).
+ *
+ * A term of LM_CHI2 is 0 where x_j + b_j is not above 0; it may also be 0 below FLT_MIN and after
+ * an overflow. LM_CHI2 and LM_MIN are for features that are 0 or more; with others LM_CHI2 is no
+ * distance, but it is never NaN where all are finite. */
+typedef enum lm_metric { LM_DOT, LM_L2, LM_L1, LM_CHI2, LM_MIN } lm_metric;
 
 /* out[i] for the rows of panels first .. first+count-1, out[0] belonging to row first * LM_PANEL.
  * LM_L2 and LM_L1 sum differences directly: their relative error is at most (d + 2) * 2^-24 while
- * nothing under- or overflows. LM_DOT: at most d * 2^-24 * sum |x_j b_j|. */
+ * nothing under- or overflows; LM_CHI2, for features that are 0 or more: (d + 5) * 2^-24. LM_DOT:
+ * at most d * 2^-24 * sum |x_j b_j|; LM_MIN: d * 2^-24 * sum |min(x_j, b_j)|. */
 void lm_pack_query(const lm_pack *pack, lm_metric metric, size_t first, size_t count,
                    const float *x, float *out);
 

@@ -16,6 +16,7 @@ lm_pair_distance *lm_pair_kernel(lm_metric metric);
  * lm_pair_distance. */
 typedef void lm_gather(const float *x, const float *rows, size_t n, const uint32_t *index,
                        size_t count, double *out);
+/* metric: LM_DOT, LM_L2 or LM_L1. */
 lm_gather *lm_gather_kernel(lm_metric metric);
 
 /* The same for rows of whole numbers 0..255: squared l2, exact. n is at most LM_BYTES_MOST. */

@@ -54,6 +54,8 @@ const check check_num[] = {
     {"queries_match_reference_and_blocks_match_queries", queries_match_reference, 1},
     {"large_shapes_match_reference", large_shapes_match_reference, 1},
     {"huge_values_give_no_nan", huge_values_give_no_nan, 1},
+    {"chi2_divides_by_no_0", chi2_divides_by_no_0, 1},
+    {"equal_and_disjoint_histograms_have_known_values", equal_and_disjoint_histograms, 1},
     {"argmin_takes_the_first_and_no_nan", argmin_takes_the_first_and_no_nan, 1},
     {"argmin_finds_each_place", argmin_finds_each_place, 1},
     {"below_lists_what_is_not_above", below_lists_what_is_not_above, 1},

@@ -11,11 +11,14 @@ static double reference(lm_metric metric, const float *x, const float *b, size_t
                         double *allowed) {
     double sum = 0, size = 0;
     for (size_t j = 0; j < d; j++) {
-        double diff = (double)x[j] - (double)b[j], product = (double)x[j] * (double)b[j];
-        sum += metric == LM_DOT ? product : metric == LM_L2 ? diff * diff : fabs(diff);
-        size += metric == LM_DOT ? fabs(product) : 0;
+        double diff = (double)x[j] - (double)b[j], total = (double)x[j] + (double)b[j];
+        double terms[] = {(double)x[j] * (double)b[j], diff * diff, fabs(diff),
+                          total > 0 ? diff * diff / total : 0, fmin((double)x[j], (double)b[j])};
+        sum += terms[metric];
+        size += fabs(terms[metric]);
     }
-    *allowed = metric == LM_DOT ? (double)d * EPS * size : (double)(d + 2) * EPS * sum;
+    size_t roundings[] = {d, d + 2, d + 2, d + 5, d};
+    *allowed = (double)roundings[metric] * EPS * size;
     *allowed += (double)d * 1e-16 * (size + fabs(sum)); /* rounding of this sum itself */
     return sum;
 }
@@ -76,12 +79,24 @@ static void compare_block(const set *s, lm_metric metric, const float *x, size_t
     free(out);
 }
 
+/* No feature is below 0, and half of them are 0. */
+static void make_histograms(limn_context *ctx, set *s, float *x, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        x[i] = fmaxf(x[i], 0);
+    for (size_t i = 0; i < s->n * s->stride; i++)
+        s->rows[i] = fmaxf(s->rows[i], 0);
+    lm_pack_free(&ctx->mem, &s->pack);
+    EXPECT(!lm_pack_build(ctx, s->rows, s->n, s->d, s->stride, &s->pack), "n %zu", s->n);
+}
+
 static void check_shape(limn_context *ctx, size_t n, size_t d, size_t m) {
     lm_rng rng = lm_rng_at(7, n, d);
     set s = make_set(ctx, &rng, n, d);
     float *x = make_floats(m * (d + 1)), *out = make_floats(s.pack.panels * LM_PANEL + 1);
     fill_normal(&rng, x, m * (d + 1));
-    for (int metric = LM_DOT; metric <= LM_L1; metric++) {
+    for (int metric = LM_DOT; metric <= LM_MIN; metric++) {
+        if (metric == LM_CHI2)
+            make_histograms(ctx, &s, x, m * (d + 1));
         compare_query(&s, (lm_metric)metric, x, out);
         compare_block(&s, (lm_metric)metric, x, m);
     }
@@ -128,7 +143,7 @@ int huge_values_give_no_nan(void) {
             s.pack.data[i] *= i % 3 ? 1e30f : FLT_MAX / 8;
         for (size_t j = 0; j < d; j++)
             x[j] = j % 2 ? -1e30f : FLT_MAX;
-        for (int metric = LM_L2; metric <= LM_L1; metric++) {
+        for (int metric = LM_L2; metric <= LM_CHI2; metric++) {
             lm_pack_query(&s.pack, (lm_metric)metric, 0, s.pack.panels, x, out);
             for (size_t i = 0; i < s.n; i++)
                 EXPECT(out[i] >= 0, "metric %d d %zu row %zu: %g", metric, d, i, (double)out[i]);
@@ -137,6 +152,66 @@ int huge_values_give_no_nan(void) {
         lm_pack_query(&s.pack, LM_L2, 0, s.pack.panels, b, out);
         EXPECT(out[3] == 0, "a row is at distance 0 from itself, not %g", (double)out[3]);
         free_set(ctx, &s);
+    }
+    limn_context_free(ctx);
+    return failures;
+}
+
+static float chi2_of(limn_context *ctx, float x, float b) {
+    lm_pack pack;
+    float out[LM_PANEL], block[2 * LM_PANEL], both[2] = {x, x};
+    EXPECT(!lm_pack_build(ctx, &b, 1, 1, 1, &pack), "no memory");
+    lm_pack_query(&pack, LM_CHI2, 0, 1, &x, out);
+    lm_pack_block(&pack, LM_CHI2, 0, 1, both, 1, 2, block, LM_PANEL);
+    EXPECT(!memcmp(out, block, sizeof out), "single and block differ for %g, %g", (double)x,
+           (double)b);
+    lm_pack_free(&ctx->mem, &pack);
+    return out[0];
+}
+
+/* Features below 0, and those whose sum or difference overflows or is subnormal. */
+int chi2_divides_by_no_0(void) {
+    static const float values[] = {0,      -0.f,    1,         -1,        0x1p-149f, -0x1p-149f,
+                                   3e-38f, -3e-38f, 0x1p-128f, 1.25e-38f, 3e38f,     -3e38f,
+                                   1e38f,  -1e38f,  FLT_MAX,   -FLT_MAX,  0x1p126f,  -1.0000001f};
+    failures = 0;
+    limn_context *ctx = make_context(NULL);
+    for (size_t i = 0; i < LM_COUNT(values); i++)
+        for (size_t k = 0; k < LM_COUNT(values); k++) {
+            float x = values[i], b = values[k], got = chi2_of(ctx, x, b), total = x + b;
+            double diff = (double)x - (double)b, want = diff * diff / ((double)x + (double)b);
+            bool plain = total >= FLT_MIN && total <= FLT_MAX && want <= (double)FLT_MAX;
+            EXPECT(got >= 0, "%g, %g: %g", (double)x, (double)b, (double)got);
+            EXPECT(total > 0 || got == 0, "%g, %g: %g, not 0", (double)x, (double)b, (double)got);
+            EXPECT(!plain || fabs((double)got - want) <= 6 * EPS * want + 1e-38,
+                   "%g, %g: %g, not %g", (double)x, (double)b, (double)got, want);
+        }
+    limn_context_free(ctx);
+    return failures;
+}
+
+int equal_and_disjoint_histograms(void) {
+    failures = 0;
+    limn_context *ctx = make_context(NULL);
+    for (size_t d = 1; d <= 130; d += 3) {
+        float rows[2 * 130], x[130] = {0}, out[LM_PANEL];
+        lm_pack pack;
+        for (size_t j = 0; j < d; j++) { /* whole numbers, which sum exactly */
+            rows[j] = j % 3 ? (float)j : 0;
+            rows[d + j] = j % 3 ? 0 : (float)j;
+        }
+        EXPECT(!lm_pack_build(ctx, rows, 2, d, d, &pack), "d %zu", d);
+        float size[2] = {0};
+        for (size_t j = 0; j < 2 * d; j++)
+            size[j / d] += rows[j];
+        lm_pack_query(&pack, LM_CHI2, 0, 1, rows, out);
+        EXPECT(out[0] == 0 && fabsf(out[1] - size[0] - size[1]) <= 1e-4f * out[1], "d %zu", d);
+        lm_pack_query(&pack, LM_MIN, 0, 1, rows, out);
+        EXPECT(out[0] == size[0] && out[1] == 0, "d %zu: %g, %g", d, (double)out[0],
+               (double)out[1]);
+        lm_pack_query(&pack, LM_CHI2, 0, 1, x, out);
+        EXPECT(fabsf(out[0] - size[0]) <= 1e-4f * size[0] && out[2] == 0, "d %zu", d);
+        lm_pack_free(&ctx->mem, &pack);
     }
     limn_context_free(ctx);
     return failures;

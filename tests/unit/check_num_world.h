@@ -49,6 +49,8 @@ static inline void fill_normal(lm_rng *rng, float *values, size_t count) {
 int queries_match_reference(void);
 int large_shapes_match_reference(void);
 int huge_values_give_no_nan(void);
+int chi2_divides_by_no_0(void);
+int equal_and_disjoint_histograms(void);
 int append_equals_build(void);
 int remove_equals_build(void);
 int reserved_rows_are_appended_without_allocation(void);

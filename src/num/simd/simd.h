@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { LM_METRICS = 5 }; /* of lm_metric in num/pack.h */
+
 /* Panels of 16 rows of d features, m queries of d floats; out[q * out_stride + row]. more: there
  * are panels after these, which will be needed next. */
 typedef void lm_block_kernel(const float *data, size_t d, size_t panels, const float *x,
@@ -33,7 +35,7 @@ typedef struct lm_simd_rows {
     double (*pair_l2)(const float *a, const float *b, size_t n);
     double (*pair_l1)(const float *a, const float *b, size_t n);
     void (*gather[3])(const float *x, const float *rows, size_t n, const uint32_t *index,
-                      size_t count, double *out); /* by lm_metric */
+                      size_t count, double *out); /* by lm_metric: its first three */
     void (*gather_bytes)(const uint8_t *x, const uint8_t *rows, size_t n, const uint32_t *index,
                          size_t count, double *out);
     void (*panel_scores)(const float *rows, const float *bias, size_t d, size_t panels,
@@ -83,7 +85,7 @@ extern const lm_simd_sums lm_simd_sums_baseline, lm_simd_sums_avx2, lm_simd_sums
 /* The members mean what the functions of pack.h and kernel.h with the same names mean. */
 typedef struct lm_simd {
     const char *name;
-    lm_block_kernel *block[3]; /* by lm_metric */
+    lm_block_kernel *block[LM_METRICS]; /* by lm_metric */
     void (*norms)(const float *data, size_t d, size_t n, float *out);
     size_t (*argmin)(const float *values, size_t n);
     size_t (*below)(const float *values, size_t n, float bound, uint32_t *index);
