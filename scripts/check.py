@@ -185,7 +185,7 @@ def neon():
                "src/num/simd/dispatch.c",
                "src/num/pack.c", "src/num/kernel.c", "src/num/kernel_sums.c",
                "tests/unit/check_num.c", "tests/unit/check_num_pack.c",
-               "tests/unit/check_num_values.c",
+               "tests/unit/check_num_values.c", "tests/unit/check_num_kernel.c",
                *sorted(glob.glob(os.path.join(ROOT, "src/base/*.c")))]
     program = os.path.join(folder, "check_num")
     code, _ = run([*common, *sources, "-lm", "-lpthread", "-o", program])

@@ -340,7 +340,7 @@ static limn_status read_kernel_type(parser *ps) {
     limn_status status = read_name(ps, KEY_KERNEL_TYPE, &word);
     if (status != LIMN_OK)
         return status;
-    for (int type = 0; lm_kernel_name((lm_kernel_type)type); type++)
+    for (int type = LM_LINEAR; type <= LM_SIGMOID; type++) /* LIBSVM has no others */
         if (is_word(word, lm_kernel_name((lm_kernel_type)type))) {
             ps->svm->kernel.type = (lm_kernel_type)type;
             return LIMN_OK;

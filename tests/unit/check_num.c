@@ -1,8 +1,8 @@
 /* check_num.c: the list of the checks of src/num against slow, plain references, the code that
  * runs them on every instruction set, and the test of choosing that set.
  *
- * Compiled with -DCHECK_NUM_MAIN it is a program of its own, with check_num_pack.c and
- * check_num_values.c. */
+ * Compiled with -DCHECK_NUM_MAIN it is a program of its own, with check_num_pack.c,
+ * check_num_values.c and check_num_kernel.c. */
 #include "check_num.h"
 #include "check_num_world.h"
 
@@ -66,6 +66,10 @@ const check check_num[] = {
     {"tanh_keeps_its_bound", tanh_keeps_its_bound, 1},
     {"kernels_match_reference", kernels_match_reference, 1},
     {"slopes_of_kernels_match_differences", slopes_of_kernels_match_differences, 0},
+    {"kernels_of_rows_match_definition", kernels_of_rows_match_definition, 0},
+    {"queries_and_kernels_of_rows_agree", queries_and_kernels_of_rows_agree, 1},
+    {"dot_products_do_not_give_every_kernel", dot_products_do_not_give_every_kernel, 0},
+    {"kernels_have_names_and_metrics", kernels_have_names_and_metrics, 0},
     {"cosine_matches_reference", cosine_matches_reference, 1},
     {NULL, NULL, 0},
 };

@@ -347,7 +347,10 @@ static long double exact_kernel(const lm_kernel *kernel, long double value) {
         return value;
     case LM_POLYNOMIAL:
         return power;
+    case LM_INTERSECTION:
+        return value;
     case LM_RBF:
+    case LM_CHI2_KERNEL:
         return expl(-kernel->gamma * value);
     default:
         return tanhl(inner);
@@ -358,14 +361,15 @@ int slopes_of_kernels_match_differences(void) {
     failures = 0;
     lm_rng rng = lm_rng_at(18, 0, 0);
     for (int i = 0; i < 4000; i++) {
-        lm_kernel kernel = {(lm_kernel_type)(i % 4), i / 4 % 6, lm_rng_normal(&rng),
+        lm_kernel kernel = {(lm_kernel_type)(i % 6), i / 6 % 6, lm_rng_normal(&rng),
                             lm_rng_normal(&rng)};
-        if (kernel.type == LM_RBF)
+        /* each kernel reads only the one that it is */
+        bool rbf = kernel.type == LM_RBF || kernel.type == LM_CHI2_KERNEL;
+        if (rbf)
             kernel.gamma = fabs(kernel.gamma);
         double value = fabs(3 * lm_rng_normal(&rng)), other = NAN;
-        if (kernel.type != LM_RBF && i % 3 == 0)
+        if (!rbf && i % 4 == 0)
             value = -value;
-        bool rbf = kernel.type == LM_RBF; /* each kernel reads only the one that it is */
         double got = lm_kernel_value(&kernel, rbf ? other : value, rbf ? value : other);
         double slope = lm_kernel_slope(&kernel, rbf ? other : value, rbf ? value : other);
         long double step = 1e-6L, size = 1 + fabsl(exact_kernel(&kernel, value));

@@ -73,4 +73,10 @@ int kernels_match_reference(void);
 int slopes_of_kernels_match_differences(void);
 int cosine_matches_reference(void);
 
+/* check_num_kernel.c */
+int kernels_of_rows_match_definition(void);
+int queries_and_kernels_of_rows_agree(void);
+int dot_products_do_not_give_every_kernel(void);
+int kernels_have_names_and_metrics(void);
+
 #endif

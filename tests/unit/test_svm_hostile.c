@@ -20,6 +20,11 @@ static const struct {
      "sigmoid kernel"},
     {"polynomial", "poly",
      "m: line 2: 'poly' is not a kernel_type; it must be linear, polynomial, rbf or sigmoid"},
+    {"polynomial", "chi2",
+     "m: line 2: 'chi2' is not a kernel_type; it must be linear, polynomial, rbf or sigmoid"},
+    {"polynomial", "intersection",
+     "m: line 2: 'intersection' is not a kernel_type; it must be linear, polynomial, rbf or "
+     "sigmoid"},
     {"polynomial", "", "m: line 2: kernel_type has 0 values instead of 1" AGAIN},
     {"degree 2", "degree -1",
      "m: line 3: degree is '-1', but must be a whole number from 0 to 2147483647" AGAIN},

@@ -104,6 +104,31 @@ static void test_every_type_comes_back_from_sections_of_another_name(void **s) {
     world_close(&w);
 }
 
+/* Kernels that only other parts of the library have. */
+static void test_kernels_that_libsvm_does_not_have_are_refused(void **s) {
+    (void)s;
+    static const lm_kernel_type types[] = {LM_CHI2_KERNEL, LM_INTERSECTION};
+    world w;
+    world_open(&w);
+    for (size_t i = 0; i < LM_COUNT(types); i++) {
+        lm_svm svm, back;
+        int32_t *labels;
+        char sentence[128];
+        must_parse(&w, good[0], &svm, &labels);
+        svm.kernel.type = types[i];
+        bytes b = save(&w, &svm, &guest, true);
+        lm_file *file = open_file(&w, b);
+        snprintf(sentence, sizeof sentence, "the machine 'c_svc' with kernel '%s' is unknown",
+                 lm_kernel_name(types[i]));
+        assert_int_equal(load_whole(&w, file, &guest, svm.classes, &back), LIMN_E_MODEL);
+        assert_non_null(strstr(limn_error(w.ctx), sentence));
+        lm_file_close(file);
+        lm_free(&w.ctx->mem, b.data);
+        release(&w, &svm, labels);
+    }
+    world_close(&w);
+}
+
 /* Without probabilities and marks, in memory of its own; every failed allocation is reported. */
 static void test_a_copy_has_what_decisions_need(void **s) {
     (void)s;
@@ -307,6 +332,7 @@ static void test_a_prefix_that_is_too_long_is_refused(void **s) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_type_comes_back_from_sections_of_another_name),
+        cmocka_unit_test(test_kernels_that_libsvm_does_not_have_are_refused),
         cmocka_unit_test(test_a_copy_has_what_decisions_need),
         cmocka_unit_test(test_sections_have_the_prefix_and_version_of_the_caller),
         cmocka_unit_test(test_two_machines_share_a_file),
