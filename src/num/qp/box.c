@@ -11,8 +11,9 @@
  *
  * The slack may count as one that grows even where s = most: then no item may shrink, and the
  * violation is 0 all the same. A slack within rounding of 0 counts as 0, so that a solution which
- * is used as a start stays a solution. The gradient is updated in each step, and computed anew now
- * and then and before a result is accepted. */
+ * is used as a start stays a solution. Ties go to the lowest index, but no item without anything to
+ * gain (g_i = 0) grows instead of the slack. The gradient is updated in each step, and computed
+ * anew now and then and before a result is accepted. */
 #include "num/qp/box.h"
 
 #include "num/simd/simd.h"
@@ -30,7 +31,7 @@ typedef struct box {
     const lm_simd_dense *dense;
     double *p, *g;
     double slack;
-    double scale; /* max Q_ii */
+    double inverse; /* 1 / max Q_ii */
 } box;
 
 /* Item j may give weight to item i; n: the slack. */
@@ -38,7 +39,7 @@ typedef struct pair {
     size_t i, j;
     double slope;     /* g_j - g_i of this pair */
     double violation; /* the largest slope of all pairs */
-    double gain;
+    double gain;      /* in proportion to the decrease that it promises */
 } pair;
 
 static const double *row(const box *b, size_t i) {
@@ -47,6 +48,11 @@ static const double *row(const box *b, size_t i) {
 
 static double diagonal(const box *b, size_t i) {
     return i < b->n ? row(b, i)[i] : 0;
+}
+
+/* fmax would be a call */
+static double larger(double a, double b) {
+    return a > b ? a : b;
 }
 
 /* Computes the gradient and the slack from p. */
@@ -77,20 +83,13 @@ static void make_feasible(const lm_box_task *task, double *p) {
 /* The item that should grow; the slack where no other has a gradient below 0. */
 static size_t grower(const box *b) {
     size_t best = b->n;
-    double least = INFINITY;
-    for (size_t k = 0; k < b->n; k++) {
-        double g = b->p[k] < 1 ? b->g[k] : INFINITY;
-        if (g < least) {
-            least = g;
+    double least = 0;
+    for (size_t k = 0; k < b->n; k++)
+        if (b->g[k] < least && b->p[k] < 1) {
+            least = b->g[k];
             best = k;
         }
-    }
-    return least < 0 ? best : b->n;
-}
-
-/* fmax would be a call */
-static double larger(double a, double b) {
-    return a > b ? a : b;
+    return best;
 }
 
 static double curvature(double di, double dj, double between) {
@@ -99,7 +98,7 @@ static double curvature(double di, double dj, double between) {
 }
 
 static void consider(const box *b, size_t j, double slope, double curved, pair *best) {
-    double gain = slope / b->scale * (slope / curved); /* no overflow at any scale */
+    double gain = slope * b->inverse * (slope / curved); /* no overflow at any scale */
     best->violation = larger(best->violation, slope);
     if (gain > best->gain) {
         best->gain = gain;
@@ -110,7 +109,7 @@ static void consider(const box *b, size_t j, double slope, double curved, pair *
 
 /* The pair of the next step; its violation is 0 if there is none. */
 static pair choose(const box *b) {
-    pair best = {.i = grower(b)};
+    pair best = {.i = grower(b), .gain = -1}; /* any pair promises more */
     size_t i = best.i, n = b->n;
     double least = i < n ? b->g[i] : 0, di = diagonal(b, i);
     const double *q = i < n ? row(b, i) : NULL;
@@ -143,10 +142,12 @@ static bool step(box *b, const pair *at) {
 }
 
 size_t lm_box_solve(const lm_box_task *task, double *p, double *gradient, double *violation) {
-    box b = {task, task->n, lm_simd_get()->dense, p, gradient, 0, DBL_MIN};
+    box b = {task, task->n, lm_simd_get()->dense, p, gradient, 0, 1};
+    double scale = DBL_MIN;
     size_t steps = 0, since = 0; /* since the gradient was computed anew */
     for (size_t i = 0; i < b.n; i++)
-        b.scale = fmax(b.scale, diagonal(&b, i));
+        scale = larger(scale, diagonal(&b, i));
+    b.inverse = 1 / scale;
     make_feasible(task, p);
     refresh(&b);
     for (;;) {
