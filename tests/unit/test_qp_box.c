@@ -261,6 +261,17 @@ static void test_a_solution_as_start_takes_no_step(void **state) {
     }
 }
 
+static void test_a_limit_reached_up_to_rounding_is_reached(void **state) {
+    (void)state;
+    static const double zero[16], w[4] = {2, 2, 1, 1};
+    for (int side = -1; side <= 1; side++) {
+        double p[4] = {1, 1, 0.3, 0}, sum = sum_of(p, 4), gradient[4], violation;
+        lm_box_task t = {4, zero, w, sum * (1 + side * 0x1p-50), 0, 100};
+        assert_int_equal(lm_box_solve(&t, p, gradient, &violation), 0);
+        assert_true(violation == 0 && p[2] == 0.3 && p[3] == 0);
+    }
+}
+
 static void test_the_minimum_does_not_depend_on_the_start(void **state) {
     (void)state;
     program c = make((kind){60, 80, 2, 3});
@@ -481,6 +492,17 @@ static void test_large_and_small_curvature_for_its_w(void **state) {
         }
 }
 
+/* The squares of these are not doubles. */
+static void test_curvature_can_be_very_large(void **state) {
+    (void)state;
+    static const double q[9] = {0, 0, 0, 0, 1e200, 0, 0, 0, 4e200}, w[3] = {-1, 1, 2};
+    double p[3] = {0}, gradient[3], violation;
+    lm_box_task t = {3, q, w, 2, 1e-9, 100};
+    lm_box_solve(&t, p, gradient, &violation);
+    assert_true(violation <= t.tolerance && p[0] == 0);
+    assert_true(fabs(p[1] * 1e200 - 1) <= 1e-12 && fabs(p[2] * 1e200 - 0.5) <= 1e-12);
+}
+
 /* ---- sets ---- */
 
 /* No item that is added, dropped or exchanged lowers the value. */
@@ -591,6 +613,22 @@ static void test_draws_that_are_all_too_large_leave_the_largest(void **state) {
     discard(&c);
 }
 
+static void test_draws_may_be_as_large_as_the_limit(void **state) {
+    (void)state;
+    static const double p[6] = {1, 0, 1, 0, 0, 1};
+    program c = make((kind){6, 9, 1, 1});
+    for (double most = 3; most < 8; most += 0.75) {
+        lm_box_task t = task_of(&c, most, 1e-9);
+        lm_rng rng = lm_rng_at(1, 1, 2);
+        double room[6];
+        uint8_t chosen[6];
+        assert_set(&t, chosen, lm_box_draw(&t, p, 1, &rng, chosen, room));
+        for (size_t i = 0; i < 6; i++)
+            assert_true(chosen[i] == p[i]);
+    }
+    discard(&c);
+}
+
 /* Each draw is a set with the probabilities p; a single draw shows it. */
 static void test_draws_have_the_probabilities_of_p(void **state) {
     (void)state;
@@ -619,6 +657,7 @@ int main(void) {
         cmocka_unit_test(test_small_programs_end_where_projected_gradients_do),
         cmocka_unit_test(test_large_programs_end_at_a_minimum),
         cmocka_unit_test(test_a_solution_as_start_takes_no_step),
+        cmocka_unit_test(test_a_limit_reached_up_to_rounding_is_reached),
         cmocka_unit_test(test_the_minimum_does_not_depend_on_the_start),
         cmocka_unit_test(test_every_step_improves_and_the_steps_can_run_out),
         cmocka_unit_test(test_a_tolerance_of_0_ends),
@@ -631,10 +670,12 @@ int main(void) {
         cmocka_unit_test(test_where_nothing_pays_the_answer_is_empty),
         cmocka_unit_test(test_results_do_not_depend_on_the_scale),
         cmocka_unit_test(test_large_and_small_curvature_for_its_w),
+        cmocka_unit_test(test_curvature_can_be_very_large),
         cmocka_unit_test(test_sets_against_trying_all),
         cmocka_unit_test(test_sets_of_many_items_cannot_be_improved),
         cmocka_unit_test(test_of_equal_items_the_first_are_chosen),
         cmocka_unit_test(test_draws_that_are_all_too_large_leave_the_largest),
+        cmocka_unit_test(test_draws_may_be_as_large_as_the_limit),
         cmocka_unit_test(test_draws_have_the_probabilities_of_p),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,6 @@ typedef struct box {
     const lm_simd_dense *dense;
     double *p, *g;
     double slack;
-    double inverse; /* 1 / max Q_ii */
 } box;
 
 /* Item j may give weight to item i; n: the slack. */
@@ -39,7 +38,7 @@ typedef struct pair {
     size_t i, j;
     double slope;     /* g_j - g_i of this pair */
     double violation; /* the largest slope of all pairs */
-    double gain;      /* in proportion to the decrease that it promises */
+    double gain;      /* twice the decrease that it promises */
 } pair;
 
 static const double *row(const box *b, size_t i) {
@@ -97,8 +96,8 @@ static double curvature(double di, double dj, double between) {
     return larger(sum - 2 * between, larger(LEAST_CURVATURE * sum, DBL_MIN));
 }
 
-static void consider(const box *b, size_t j, double slope, double curved, pair *best) {
-    double gain = slope * b->inverse * (slope / curved); /* no overflow at any scale */
+static void consider(size_t j, double slope, double curved, pair *best) {
+    double gain = slope * (slope / curved);
     best->violation = larger(best->violation, slope);
     if (gain > best->gain) {
         best->gain = gain;
@@ -115,9 +114,9 @@ static pair choose(const box *b) {
     const double *q = i < n ? row(b, i) : NULL;
     for (size_t j = 0; j < n; j++)
         if (b->p[j] > 0 && b->g[j] > least)
-            consider(b, j, b->g[j] - least, curvature(di, diagonal(b, j), q ? q[j] : 0), &best);
+            consider(j, b->g[j] - least, curvature(di, diagonal(b, j), q ? q[j] : 0), &best);
     if (b->slack > 0 && least < 0)
-        consider(b, n, -least, curvature(di, 0, 0), &best);
+        consider(n, -least, curvature(di, 0, 0), &best);
     return best;
 }
 
@@ -142,12 +141,8 @@ static bool step(box *b, const pair *at) {
 }
 
 size_t lm_box_solve(const lm_box_task *task, double *p, double *gradient, double *violation) {
-    box b = {task, task->n, lm_simd_get()->dense, p, gradient, 0, 1};
-    double scale = DBL_MIN;
+    box b = {task, task->n, lm_simd_get()->dense, p, gradient, 0};
     size_t steps = 0, since = 0; /* since the gradient was computed anew */
-    for (size_t i = 0; i < b.n; i++)
-        scale = larger(scale, diagonal(&b, i));
-    b.inverse = 1 / scale;
     make_feasible(task, p);
     refresh(&b);
     for (;;) {
