@@ -78,6 +78,26 @@ bool lm_cholesky_whole(double *a, size_t n) {
     return true;
 }
 
+bool lm_cholesky_solve(double *a, size_t n, double ridge, double *x, size_t count) {
+    lm_cholesky f = {.l = a, .capacity = n, .kernels = lm_simd_get()->dense};
+    for (; f.size < n; f.size++) {
+        double *row = a + f.size * n, diagonal = row[f.size] + ridge;
+        lm_cholesky_forward(&f, row);
+        double pivot = diagonal - f.kernels->dot(row, row, f.size);
+        if (!(pivot > 0) || !isfinite(pivot))
+            return false;
+        row[f.size] = sqrt(pivot);
+    }
+    for (size_t c = 0; c < count; c++) {
+        lm_cholesky_forward(&f, x + c * n);
+        lm_cholesky_backward(&f, x + c * n);
+    }
+    for (size_t i = 0; i < n * count; i++)
+        if (!isfinite(x[i]))
+            return false;
+    return true;
+}
+
 void lm_cholesky_whole_forward(const double *l, size_t n, double *x) {
     for (size_t i = 0; i < n; i++) {
         double sum = x[i];

@@ -302,3 +302,10 @@ void lm_couple_values(size_t k, const double *f, const double *a, const double *
     else
         lm_couple(k, r, how, p, scratch + k * k);
 }
+
+void lm_prefer(size_t class, size_t k, double *p) {
+    size_t most = lm_argmax(p, k);
+    double kept = p[class];
+    p[class] = most < class && kept == p[most] ? nextafter(kept, 2) : p[most];
+    p[most] = kept;
+}

@@ -44,4 +44,8 @@ static inline size_t lm_couple_scratch(size_t k) {
     return 2 * k * k + k;
 }
 
+/* Lets the class that is answered have the largest of k probabilities, also if others are as
+ * large. */
+void lm_prefer(size_t class, size_t k, double *p);
+
 #endif

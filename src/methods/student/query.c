@@ -70,14 +70,6 @@ static void soften(const st_model *m, size_t net, const float *z, double *p) {
         p[c] = sound ? p[c] / sum : 1 / (double)m->classes;
 }
 
-/* The class that is answered is the most probable one, also if others are as probable. */
-static void prefer(size_t class, size_t classes, double *p) {
-    size_t most = lm_argmax(p, classes);
-    double kept = p[class];
-    p[class] = most < class && kept == p[most] ? nextafter(kept, 2) : p[most];
-    p[most] = kept;
-}
-
 /* ---- a tile of rows ---- */
 
 /* Where the answers of a tile go, and what the query did. */
@@ -95,7 +87,7 @@ static void answer_row(const st_model *m, size_t net, size_t class, const float 
     if (!to->proba)
         return;
     soften(m, net, z, to->proba + row * m->classes);
-    prefer(class, m->classes, to->proba + row * m->classes);
+    lm_prefer(class, m->classes, to->proba + row * m->classes);
 }
 
 /* Runs a network over n <= TILE rows. Those that it hands over are listed in `again`; returns their
@@ -135,7 +127,7 @@ static void ask_teacher(const st_model *m, const float *x, const uint32_t *row, 
         if (to->classes)
             to->classes[row[i]] = class;
         if (to->proba)
-            prefer((size_t) class, m->classes, to->proba + row[i] * m->classes);
+            lm_prefer((size_t) class, m->classes, to->proba + row[i] * m->classes);
     }
 }
 
