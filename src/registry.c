@@ -9,11 +9,11 @@ extern const lm_method lm_method_knn, lm_method_lda, lm_method_svm, lm_method_vp
     lm_method_stoptron, lm_method_forgetron, lm_method_projectron;
 
 static const lm_method *const methods[] = {
-    &lm_method_knn, &lm_method_lda, &lm_method_svm,     &lm_method_vpc,     &lm_method_nah,
-    &lm_method_nhd, &lm_method_nch, &lm_method_nsc,     &lm_method_nrh,     &lm_method_bforest,
-    &lm_method_agf, &lm_method_kde, &lm_method_borders, &lm_method_student,
-    &lm_method_ptree, &lm_method_perceptron, &lm_method_stoptron, &lm_method_forgetron,
-    &lm_method_projectron,
+    &lm_method_knn,      &lm_method_lda,       &lm_method_svm,        &lm_method_vpc,
+    &lm_method_nah,      &lm_method_nhd,       &lm_method_nch,        &lm_method_nsc,
+    &lm_method_nrh,      &lm_method_bforest,   &lm_method_agf,        &lm_method_kde,
+    &lm_method_borders,  &lm_method_student,   &lm_method_ptree,      &lm_method_perceptron,
+    &lm_method_stoptron, &lm_method_forgetron, &lm_method_projectron,
 };
 
 const lm_method *lm_method_at(size_t index) {

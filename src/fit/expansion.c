@@ -290,6 +290,16 @@ void lm_expansion_add(lm_expansion *e, const float *x, const float *values, cons
     change_both(e, at, step, step->by);
 }
 
+void lm_expansion_put(lm_expansion *e, const float *x, const double *coef) {
+    lm_step none = {0, LM_NO_OUTPUT, 0};
+    size_t at = e->pack.n;
+    if (e->factored)
+        lm_expansion_values(e, x, e->values);
+    lm_expansion_add(e, x, e->values, &none);
+    if (coef)
+        memcpy(e->coef + at * e->outputs, coef, e->outputs * sizeof *coef);
+}
+
 void lm_expansion_shrink(lm_expansion *e, double factor) {
     for (size_t i = 0; i < e->pack.n * e->outputs; i++) {
         double by = (factor - 1) * e->coef[i];

@@ -97,6 +97,8 @@ double lm_expansion_project(lm_expansion *e, const float *values, double self);
 void lm_expansion_move(lm_expansion *e, const lm_step *step);
 /* Adds x as a vector with that step; there must be room, and values are those of x. */
 void lm_expansion_add(lm_expansion *e, const float *x, const float *values, const lm_step *step);
+/* Adds x as a vector with these coefficients (NULL: 0). x is not in e->values. */
+void lm_expansion_put(lm_expansion *e, const float *x, const double *coef);
 /* Multiplies all coefficients. */
 void lm_expansion_shrink(lm_expansion *e, double factor);
 void lm_expansion_remove(lm_expansion *e, size_t index);

@@ -60,9 +60,9 @@ static limn_status try_some(limn_context *ctx, search *s, size_t count) {
 /* The best first, ties by the smaller gamma. */
 static void sort(search *s, size_t count) {
     for (size_t i = 1; i < count; i++)
-        for (size_t j = i; j > 0 && (s->error[j] < s->error[j - 1] ||
-                                     (s->error[j] <= s->error[j - 1] &&
-                                      s->gamma[j] < s->gamma[j - 1]));
+        for (size_t j = i;
+             j > 0 && (s->error[j] < s->error[j - 1] ||
+                       (s->error[j] <= s->error[j - 1] && s->gamma[j] < s->gamma[j - 1]));
              j--) {
             double gamma = s->gamma[j], error = s->error[j];
             s->gamma[j] = s->gamma[j - 1];

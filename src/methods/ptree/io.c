@@ -56,8 +56,8 @@ typedef enum part {
     PARTS
 } part;
 
-static const char *const part_names[PARTS] = {"tests",  "test_rows",  "test_sides", "vectors",
-                                              "coefs",  "drifts",     "biases",     "remembered",
+static const char *const part_names[PARTS] = {"tests",  "test_rows", "test_sides", "vectors",
+                                              "coefs",  "drifts",    "biases",     "remembered",
                                               "labels", "class_rows"};
 
 static bool of_node(part which) {
@@ -463,8 +463,8 @@ static limn_status check_values(limn_context *ctx, const lm_file *file, pt_model
         if (!leaf_values_fine(m, leaf))
             return lm_file_bad(ctx, file, "the numbers of leaf %zu are invalid", i);
         for (size_t c = 1; c < m->classes; c++)
-            leaf->majority = leaf->count[c] > leaf->count[leaf->majority] ? (int32_t)c
-                                                                          : leaf->majority;
+            leaf->majority =
+                leaf->count[c] > leaf->count[leaf->majority] ? (int32_t)c : leaf->majority;
         status = lm_expansion_settle(ctx, &leaf->e);
     }
     return status;

@@ -83,7 +83,7 @@ static double largest(const float *f, size_t n) {
     return most;
 }
 
-static void fit_slope(pt_model *m, const float *f, size_t class, size_t label) {
+void pt_fit_slope(pt_model *m, const float *f, size_t class, size_t label) {
     double slope = 0, curve = 0, most = largest(f, m->outputs), *s = &m->slope[class];
     if (!(most > 0))
         return;
@@ -102,7 +102,7 @@ static void fit_slope(pt_model *m, const float *f, size_t class, size_t label) {
 static void judge(pt_model *m, const pt_row *row, double *wrong) {
     double age = fmin((double)m->steps + 1, LOOKS_BACK);
     int mean = pt_averages(m);
-    fit_slope(m, row->f[mean], (size_t)row->said[mean], (size_t)row->label);
+    pt_fit_slope(m, row->f[mean], (size_t)row->said[mean], (size_t)row->label);
     for (int k = 0; k < 2; k++) {
         double off = row->said[k] != row->label;
         m->wrong[k] += (off - m->wrong[k]) / age;
@@ -131,9 +131,9 @@ static void look(const pt_model *m, work *w, const float *x, int32_t label, pt_r
 
 /* ---- splitting ---- */
 
-static limn_status reserve_leaf(limn_context *ctx, pt_model *m) {
+limn_status pt_reserve_leaf(limn_context *ctx, pt_model *m) {
     size_t room = 2 * m->room;
-    if (m->leaves < m->room)
+    if (m->leaves < m->room && m->nodes < m->room)
         return LIMN_OK;
     pt_leaf *leaf = lm_alloc(&ctx->mem, room, sizeof *leaf);
     pt_node *node = lm_alloc(&ctx->mem, room, sizeof *node);
@@ -182,7 +182,7 @@ static limn_status split(limn_context *ctx, pt_model *m, const pt_row *row, bool
         lm_expansion_add(&copy.e, row->x, row->values, &row->step);
         lm_expansion_tick(&copy.e, true);
         pt_leaf_remember(m, &copy, row->x, row->label);
-        status = reserve_leaf(ctx, m);
+        status = pt_reserve_leaf(ctx, m);
     }
     if (status == LIMN_OK)
         status = pt_split_leaf(ctx, m, &copy, &fork);
@@ -229,12 +229,19 @@ static limn_status step_tree(limn_context *ctx, pt_model *m, const pt_row *row, 
     return LIMN_OK;
 }
 
+/* The margin is a share of K(x, x), by which a step moves the output. */
+static double needed_margin(const pt_model *m, const pt_row *row) {
+    lm_kernel_type type = m->o.kernel.type;
+    bool one = type == LM_RBF || type == LM_CHI2_KERNEL || !(m->o.margin > 0);
+    return m->o.margin * (one ? 1 : lm_expansion_self(&m->leaf[row->leaf].e, row->x));
+}
+
 /* *gone: the leaf was split, with the row in it. *changed: coefficients are others. */
 static limn_status step(limn_context *ctx, pt_model *m, const pt_row *row, bool *gone,
                         bool *changed) {
     if (m->o.rule != PT_TREE)
         return pt_step_single(ctx, m, &m->leaf[row->leaf], row, changed);
-    *changed = row->margin <= m->o.margin;
+    *changed = row->margin <= needed_margin(m, row);
     return *changed ? step_tree(ctx, m, row, gone) : LIMN_OK;
 }
 

@@ -2,57 +2,58 @@
  * every function; the name of the method, to which the parameters belong, says which is meant. */
 #include "methods/ptree/ptree.h"
 
-#define PARAM_BUDGET(text, number, least)                                                       \
-    {                                                                                           \
-        .key = "budget", .help = text, .type = LIMN_PARAM_INT, .default_value = number,         \
-        .min = least, .max = 1e6                                                                \
+#define PARAM_BUDGET(text, number, least)                                               \
+    {                                                                                   \
+        .key = "budget", .help = text, .type = LIMN_PARAM_INT, .default_value = number, \
+        .min = least, .max = 1e6                                                        \
     }
 
-#define PARAM_AVERAGE(text)                                                                \
-    {                                                                                      \
+#define PARAM_AVERAGE(text)                                                                 \
+    {                                                                                       \
         .key = "average", .help = text, .type = LIMN_PARAM_CHOICE, .default_value = "auto", \
-        .choices = "auto|yes|no"                                                           \
+        .choices = "auto|yes|no"                                                            \
     }
 
-#define PARAMS_ALL                                                                                 \
-    {.key = "epochs",                                                                              \
-     .help = "passes over the training rows",                                                      \
-     .type = LIMN_PARAM_INT,                                                                       \
-     .default_value = "1",                                                                         \
-     .min = 1,                                                                                     \
-     .max = 1000},                                                                                 \
-        {.key = "order",                                                                           \
-         .help = "order of the training rows; auto: shuffled, in each pass anew; limn learn takes " \
-                 "rows as they come",                                                              \
-         .type = LIMN_PARAM_CHOICE,                                                                \
-         .default_value = "auto",                                                                  \
-         .choices = "auto|shuffle|file"},                                                          \
-        {.key = "kernel",                                                                          \
-         .help = "how rows are compared; chi2 and intersection are for numbers that are 0 or "      \
-                 "more, to which features are scaled",                                             \
-         .type = LIMN_PARAM_CHOICE,                                                                \
-         .default_value = "rbf",                                                                   \
-         .choices = "rbf|poly|linear|chi2|intersection"},                                          \
-        {.key = "gamma",                                                                           \
-         .help = "gamma of kernels rbf, poly and chi2; auto: the one with the fewest errors on "    \
-                 "rows before they are learned",                                                   \
-         .type = LIMN_PARAM_REAL,                                                                  \
-         .default_value = "auto",                                                                  \
-         .min = 0,                                                                                 \
-         .max = 1e15,                                                                              \
-         .above_min = 1,                                                                           \
-         .can_be_auto = 1},                                                                        \
-        {.key = "degree",                                                                          \
-         .help = "degree of kernel=poly",                                                          \
-         .type = LIMN_PARAM_INT,                                                                   \
-         .default_value = "3",                                                                     \
-         .min = 1,                                                                                 \
-         .max = 100},                                                                              \
-    {                                                                                              \
-        .key = "coef0", .help = "constant term of kernel=poly", .type = LIMN_PARAM_REAL,           \
-        .default_value = "0", .min = -1e15, .max = 1e15                                            \
+#define PARAM_EPOCHS(text)                                                                        \
+    {                                                                                             \
+        .key = "epochs", .help = text, .type = LIMN_PARAM_INT, .default_value = "auto", .min = 1, \
+        .max = 1000, .can_be_auto = 1                                                             \
     }
 
+#define PARAMS_ALL                                                                               \
+    {.key = "order",                                                                             \
+     .help = "order of the training rows; auto: shuffled, in each pass anew; limn learn takes "  \
+             "rows as they come",                                                                \
+     .type = LIMN_PARAM_CHOICE,                                                                  \
+     .default_value = "auto",                                                                    \
+     .choices = "auto|shuffle|file"},                                                            \
+        {.key = "kernel",                                                                        \
+         .help = "how rows are compared; chi2 and intersection are for numbers that are 0 or "   \
+                 "more, to which features are scaled",                                           \
+         .type = LIMN_PARAM_CHOICE,                                                              \
+         .default_value = "rbf",                                                                 \
+         .choices = "rbf|poly|linear|chi2|intersection"},                                        \
+        {.key = "gamma",                                                                         \
+         .help = "gamma of kernels rbf, poly and chi2; auto: the one with the fewest errors on " \
+                 "rows before they are learned",                                                 \
+         .type = LIMN_PARAM_REAL,                                                                \
+         .default_value = "auto",                                                                \
+         .min = 0,                                                                               \
+         .max = 1e15,                                                                            \
+         .above_min = 1,                                                                         \
+         .can_be_auto = 1},                                                                      \
+        {.key = "degree",                                                                        \
+         .help = "degree of kernel=poly",                                                        \
+         .type = LIMN_PARAM_INT,                                                                 \
+         .default_value = "3",                                                                   \
+         .min = 1,                                                                               \
+         .max = 100},                                                                            \
+    {                                                                                            \
+        .key = "coef0", .help = "constant term of kernel=poly", .type = LIMN_PARAM_REAL,         \
+        .default_value = "0", .min = -1e15, .max = 1e15                                          \
+    }
+
+#define EPOCHS_SINGLE "passes over the training rows; auto: 1"
 #define AVERAGE_SINGLE "answer with the mean of the coefficients over all rows; auto: no"
 
 /* clang-format off */
@@ -117,19 +118,23 @@ static const limn_param tree_params[] = {
      .max = 1,
      .can_be_auto = 1},
     {.key = "margin",
-     .help = "rows that are right by no more than this change a leaf too; 0.3 helps on noisy data",
+     .help = "rows that are right by no more than this share of K(x, x) change a leaf too; auto: "
+             "0.2, or 0 for style=paper",
      .type = LIMN_PARAM_REAL,
-     .default_value = "0",
+     .default_value = "auto",
      .min = 0,
-     .max = 1e6},
-    PARAMS_ALL};
+     .max = 1e6,
+     .can_be_auto = 1},
+    PARAM_EPOCHS("passes over the training rows; auto: 3, or 1 for style=paper"), PARAMS_ALL};
 
-static const limn_param perceptron_params[] = {PARAM_AVERAGE(AVERAGE_SINGLE), PARAMS_ALL};
+static const limn_param perceptron_params[] = {PARAM_AVERAGE(AVERAGE_SINGLE),
+                                               PARAM_EPOCHS(EPOCHS_SINGLE), PARAMS_ALL};
 static const limn_param stoptron_params[] = {
     PARAM_BUDGET("most vectors; then learning stops", "100", 2), PARAM_AVERAGE(AVERAGE_SINGLE),
-    PARAMS_ALL};
+    PARAM_EPOCHS(EPOCHS_SINGLE), PARAMS_ALL};
 static const limn_param forgetron_params[] = {
-    PARAM_BUDGET("most vectors; then the oldest one makes room", "100", 2), PARAMS_ALL};
+    PARAM_BUDGET("most vectors; then the oldest one makes room", "100", 2),
+    PARAM_EPOCHS(EPOCHS_SINGLE), PARAMS_ALL};
 static const limn_param projectron_params[] = {
     {.key = "eta",
      .help = "a mistake becomes no vector if those that are there leave at most this share of it "
@@ -147,39 +152,39 @@ static const limn_param projectron_params[] = {
      .min = 0,
      .max = 1},
     PARAM_BUDGET("most vectors, 0: no limit; then every mistake is projected", "0", 0),
-    PARAM_AVERAGE(AVERAGE_SINGLE), PARAMS_ALL};
+    PARAM_AVERAGE(AVERAGE_SINGLE), PARAM_EPOCHS(EPOCHS_SINGLE), PARAMS_ALL};
 /* clang-format on */
 
 #define ONLINE "order=file epochs=1 gamma=0.25"
 static const lm_online online = {.params = ONLINE, .learn = pt_learn, .widen = pt_widen};
 
-#define PERCEPTRON(method, text, source, table, bits, quick)                      \
-    extern const lm_method lm_method_##method;                                    \
-    const lm_method lm_method_##method = {                                        \
-        .info = {.name = #method,                                                 \
-                 .summary = text,                                                 \
-                 .paper = source,                                                 \
-                 .default_scale = LIMN_SCALE_ZSCORE,                              \
-                 .params = table,                                                 \
-                 .param_count = LM_COUNT(table)},                                 \
-        .can = LIMN_CAN_CLASSIFY | LIMN_CAN_KERNEL | (bits),                      \
-        .brief = quick,                                                           \
-        .scaling = pt_scaling,                                                    \
-        .check = pt_check,                                                        \
-        .train = pt_train,                                                        \
-        .destroy = pt_destroy,                                                    \
-        .unshare = (bits) & LIMN_CAN_BE_TAUGHT ? pt_unshare : NULL,               \
-        .save = pt_save,                                                          \
-        .load = pt_load,                                                          \
-        .scratch = pt_scratch,                                                    \
-        .predict = pt_predict,                                                    \
-        .proba = pt_proba,                                                        \
-        .score_count = pt_score_count,                                            \
-        .scores = pt_scores,                                                      \
-        .stats = pt_stats,                                                        \
-        .touched = pt_touched,                                                    \
-        .candidate = (bits) & LIMN_CAN_BE_TAUGHT ? pt_candidate : NULL,           \
-        .online = &online,                                                        \
+#define PERCEPTRON(method, text, source, table, bits, quick)          \
+    extern const lm_method lm_method_##method;                        \
+    const lm_method lm_method_##method = {                            \
+        .info = {.name = #method,                                     \
+                 .summary = text,                                     \
+                 .paper = source,                                     \
+                 .default_scale = LIMN_SCALE_ZSCORE,                  \
+                 .params = table,                                     \
+                 .param_count = LM_COUNT(table)},                     \
+        .can = LIMN_CAN_CLASSIFY | LIMN_CAN_KERNEL | (bits),          \
+        .brief = quick,                                               \
+        .scaling = pt_scaling,                                        \
+        .check = pt_check,                                            \
+        .train = pt_train,                                            \
+        .destroy = pt_destroy,                                        \
+        .unshare = (bits)&LIMN_CAN_BE_TAUGHT ? pt_unshare : NULL,     \
+        .save = pt_save,                                              \
+        .load = pt_load,                                              \
+        .scratch = pt_scratch,                                        \
+        .predict = pt_predict,                                        \
+        .proba = pt_proba,                                            \
+        .score_count = pt_score_count,                                \
+        .scores = pt_scores,                                          \
+        .stats = pt_stats,                                            \
+        .touched = pt_touched,                                        \
+        .candidate = (bits)&LIMN_CAN_BE_TAUGHT ? pt_candidate : NULL, \
+        .online = &online,                                            \
     }
 
 PERCEPTRON(ptree, "perceptron tree: tests that lead to small kernel perceptrons; learns online",

@@ -159,11 +159,11 @@ typedef struct pt_cloud {
     const float *x;          /* n x d */
     const int32_t *label;    /* n */
     size_t classes;
-    const double *coef;      /* m x k: A */
-    double *kernel;          /* n x m */
-    double *r;               /* n x k: f of each row */
-    double *products;        /* m x m: A_i.A_j */
-    double *pull;            /* n x m: K_ij A_j.r_i */
+    const double *coef; /* m x k: A */
+    double *kernel;     /* n x m */
+    double *r;          /* n x k: f of each row */
+    double *products;   /* m x m: A_i.A_j */
+    double *pull;       /* n x m: K_ij A_j.r_i */
     double tolerance;
     lm_rng rng;
     /* The current split. */
@@ -184,6 +184,8 @@ typedef struct pt_cloud {
 
 limn_status pt_cloud_make(limn_context *ctx, const pt_model *m, const lm_expansion *e,
                           const float *x, const int32_t *label, size_t n, pt_cloud *c);
+/* After r was changed. */
+void pt_cloud_aim(pt_cloud *c);
 void pt_cloud_free(const limn_allocator *mem, pt_cloud *c);
 /* Divides n rows by their scores near the middle, between two different ones: those above the
  * threshold are 1 in side, the others 0. False: all are equal. order: n. */
@@ -221,6 +223,10 @@ typedef struct pt_row {
     lm_step step;
 } pt_row;
 
+/* Room for one more leaf and node. */
+limn_status pt_reserve_leaf(limn_context *ctx, pt_model *m);
+/* Learns from outputs and the class they answered how sure such outputs are. */
+void pt_fit_slope(pt_model *m, const float *f, size_t class, size_t label);
 limn_status pt_learn(limn_context *ctx, void *model, const lm_lesson *lesson, size_t *learned);
 limn_status pt_widen(limn_context *ctx, void *model, size_t classes);
 /* Learns count rows of x (in the order given; NULL: as they are). wrong: adds up the errors of A

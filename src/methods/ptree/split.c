@@ -23,9 +23,9 @@ enum { LEAST_ROWS = 4, DRAWS = 100, STEPS = 100000 };
 /* ---- the cloud ---- */
 
 void pt_cloud_free(const limn_allocator *mem, pt_cloud *c) {
-    double *const cells[] = {c->kernel, c->r,       c->products, c->pull,    c->p[0],    c->p[1],
-                             c->q,      c->w,       c->gradient, c->score,   c->cost[0], c->cost[1],
-                             c->sum};
+    double *const cells[] = {c->kernel,  c->r,       c->products, c->pull,     c->p[0],
+                             c->p[1],    c->q,       c->w,        c->gradient, c->score,
+                             c->cost[0], c->cost[1], c->sum};
     for (size_t i = 0; i < LM_COUNT(cells); i++)
         lm_free(mem, cells[i]);
     lm_free(mem, c->side);
@@ -74,7 +74,6 @@ static limn_status take_memory(limn_context *ctx, pt_cloud *c) {
 static void fill(const lm_expansion *e, pt_cloud *c) {
     const lm_simd_dense *dense = lm_simd_get()->dense;
     float *values = c->padded + c->stride;
-    double size = 0;
     for (size_t i = 0; i < c->n; i++) {
         double *row = c->kernel + i * c->m, *r = c->r + i * c->k;
         lm_expansion_values(e, c->x + i * c->d, values);
@@ -82,12 +81,20 @@ static void fill(const lm_expansion *e, pt_cloud *c) {
             row[j] = (double)values[j];
             dense->axpy(row[j], c->coef + j * c->k, r, c->k);
         }
+    }
+    for (size_t i = 0; i < c->m; i++)
+        dense->rows_times(c->coef, c->m, c->k, c->coef + i * c->k, c->products + i * c->m);
+}
+
+void pt_cloud_aim(pt_cloud *c) {
+    const lm_simd_dense *dense = lm_simd_get()->dense;
+    double size = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        const double *row = c->kernel + i * c->m, *r = c->r + i * c->k;
         for (size_t j = 0; j < c->m; j++)
             c->pull[i * c->m + j] = row[j] * dense->dot(c->coef + j * c->k, r, c->k);
         size += dense->dot(r, r, c->k);
     }
-    for (size_t i = 0; i < c->m; i++)
-        dense->rows_times(c->coef, c->m, c->k, c->coef + i * c->k, c->products + i * c->m);
     c->tolerance = TOLERANCE * size / (double)(c->m ? c->m : 1);
 }
 
@@ -110,8 +117,10 @@ limn_status pt_cloud_make(limn_context *ctx, const pt_model *m, const lm_expansi
                     .coef = e->coef,
                     .rng = pt_random(m, PT_SPLIT, m->steps)};
     limn_status status = take_memory(ctx, c);
-    if (status == LIMN_OK)
+    if (status == LIMN_OK) {
         fill(e, c);
+        pt_cloud_aim(c);
+    }
     return status;
 }
 
@@ -207,17 +216,11 @@ void pt_costs(const pt_cloud *c, const double *p, double *cost) {
 /* ---- a new leaf ---- */
 
 static void add_vectors(const pt_cloud *c, int s, pt_leaf *leaf) {
-    float *values = c->padded + c->stride;
-    lm_step none = {0, LM_NO_OUTPUT, 0};
-    for (size_t j = 0; j < c->m; j++) {
-        if (!c->keeps[s][j])
-            continue;
-        size_t at = leaf->e.pack.n;
-        lm_pack_row(c->pack, j, c->padded);
-        lm_expansion_values(&leaf->e, c->padded, values);
-        lm_expansion_add(&leaf->e, c->padded, values, &none);
-        memcpy(leaf->e.coef + at * c->k, c->coef + j * c->k, c->k * sizeof *c->coef);
-    }
+    for (size_t j = 0; j < c->m; j++)
+        if (c->keeps[s][j]) {
+            lm_pack_row(c->pack, j, c->padded);
+            lm_expansion_put(&leaf->e, c->padded, c->coef + j * c->k);
+        }
 }
 
 /* Adds the rows of the side to the normal equations: the lower triangle of gram, and right, one row
@@ -269,8 +272,7 @@ static limn_status make_side(limn_context *ctx, const pt_model *m, const pt_leaf
     for (size_t i = 0; i < c->n; i++)
         rows += c->side[i] == s;
     bool keeps = pt_may_split(&m->o, from->level + 1);
-    limn_status status =
-        pt_leaf_make(ctx, m, from->level + 1, vectors + 1, keeps ? rows : 0, out);
+    limn_status status = pt_leaf_make(ctx, m, from->level + 1, vectors + 1, keeps ? rows : 0, out);
     if (status != LIMN_OK)
         return status;
     add_vectors(c, s, out);

@@ -6,7 +6,8 @@
 
 #define DEFAULT_REFIT 1e-4
 #define DEFAULT_PROJECT 0.1
-enum { DEFAULT_DEPTH = 4, DEFAULT_RESERVOIR = 1000 };
+#define DEFAULT_MARGIN 0.2
+enum { DEFAULT_DEPTH = 4, DEFAULT_RESERVOIR = 1000, DEFAULT_EPOCHS = 3 };
 
 /* ---- options ---- */
 
@@ -70,11 +71,11 @@ pt_options pt_options_of(const lm_params *params) {
     o.depth = (size_t)real_or(params, "depth", paper ? PT_DEPTH_MOST : DEFAULT_DEPTH);
     o.average = yes_or_no(params, "average", tree && !paper);
     o.refit = tree ? real_or(params, "refit", paper ? 0 : DEFAULT_REFIT) : 0;
-    o.project = tree ? real_or(params, "project", paper ? 0 : DEFAULT_PROJECT)
-                     : real_or(params, "eta", 0);
+    o.project =
+        tree ? real_or(params, "project", paper ? 0 : DEFAULT_PROJECT) : real_or(params, "eta", 0);
     o.plus = has(params, "plus") && lm_param_int(params, "plus") == 1;
-    o.margin = real_or(params, "margin", 0);
-    o.epochs = (size_t)lm_param_int(params, "epochs");
+    o.margin = real_or(params, "margin", tree && !paper ? DEFAULT_MARGIN : 0);
+    o.epochs = count_or(params, "epochs", tree && !paper ? DEFAULT_EPOCHS : 1);
     int order = lm_param_choice(params, "order"); /* auto|shuffle|file */
     o.shuffle = order == 0 ? !paper : order == 1;
     o.stream = lm_stream_of(params->owner);
