@@ -117,6 +117,12 @@ static const limn_param tree_params[] = {
      .min = 0,
      .max = 1,
      .can_be_auto = 1},
+    {.key = "finish",
+     .help = "after the last pass, fit the coefficients of each leaf to all training rows that come "
+             "to it, if there are ten rows per vector; auto: yes, or no for style=paper",
+     .type = LIMN_PARAM_CHOICE,
+     .default_value = "auto",
+     .choices = "auto|yes|no"},
     {.key = "margin",
      .help = "rows that are right by no more than this share of K(x, x) change a leaf too; auto: "
              "0.2, or 0 for style=paper",
@@ -157,6 +163,8 @@ static const limn_param projectron_params[] = {
 
 #define ONLINE "order=file epochs=1 gamma=0.25"
 static const lm_online online = {.params = ONLINE, .learn = pt_learn, .widen = pt_widen};
+static const lm_online online_tree = {
+    .params = ONLINE " finish=no", .learn = pt_learn, .widen = pt_widen};
 
 #define PERCEPTRON(method, text, source, table, bits, quick)          \
     extern const lm_method lm_method_##method;                        \
@@ -184,7 +192,7 @@ static const lm_online online = {.params = ONLINE, .learn = pt_learn, .widen = p
         .stats = pt_stats,                                            \
         .touched = pt_touched,                                        \
         .candidate = (bits)&LIMN_CAN_BE_TAUGHT ? pt_candidate : NULL, \
-        .online = &online,                                            \
+        .online = (bits)&LIMN_CAN_BE_TAUGHT ? &online_tree : &online, \
     }
 
 PERCEPTRON(ptree, "perceptron tree: tests that lead to small kernel perceptrons; learns online",

@@ -43,6 +43,7 @@ typedef struct pt_options {
     size_t depth;     /* of the deepest leaf */
     bool average, plus;
     double refit, project, margin; /* refit, project 0: no */
+    bool finish;
     size_t epochs;
     bool shuffle;
     uint64_t stream; /* of random numbers */
@@ -261,7 +262,7 @@ void pt_scores(const void *model, const float *x, size_t n, double *scores, void
 void pt_stats(const void *model, lm_stats *stats);
 void pt_touched(const void *model, const float *x, size_t n, lm_touched *sum, void *scratch);
 
-/* ---- train.c, gamma.c, shrink.c, io.c ---- */
+/* ---- train.c, gamma.c, finish.c, shrink.c, io.c ---- */
 
 pt_options pt_options_of(const lm_params *params);
 limn_status pt_check(limn_context *ctx, limn_task task, const lm_params *params);
@@ -274,6 +275,8 @@ limn_status pt_train(limn_context *ctx, const lm_train_set *set, const lm_params
 void pt_destroy(const limn_allocator *mem, void *model);
 limn_status pt_find_gamma(limn_context *ctx, const lm_train_set *set, const size_t *order,
                           pt_options *o);
+/* Fits the coefficients of all leaves to the labels of the rows that come to them. */
+limn_status pt_finish(limn_context *ctx, const lm_train_set *set, pt_model *m);
 /* Draws the tree from set->teacher, a machine with two classes. */
 limn_status pt_shrink(limn_context *ctx, const lm_train_set *set, pt_model *m);
 void pt_unshare(const limn_allocator *mem, void *shared);

@@ -73,6 +73,7 @@ pt_options pt_options_of(const lm_params *params) {
     o.refit = tree ? real_or(params, "refit", paper ? 0 : DEFAULT_REFIT) : 0;
     o.project =
         tree ? real_or(params, "project", paper ? 0 : DEFAULT_PROJECT) : real_or(params, "eta", 0);
+    o.finish = yes_or_no(params, "finish", tree && !paper);
     o.plus = has(params, "plus") && lm_param_int(params, "plus") == 1;
     o.margin = real_or(params, "margin", tree && !paper ? DEFAULT_MARGIN : 0);
     o.epochs = count_or(params, "epochs", tree && !paper ? DEFAULT_EPOCHS : 1);
@@ -188,6 +189,8 @@ static limn_status learn_all(limn_context *ctx, const lm_train_set *set, pt_opti
         put_in_order(o, ctx->seed, e, set->n, order);
         status = pt_pass(ctx, m, set, order, set->n, "learning", NULL);
     }
+    if (status == LIMN_OK && o->finish)
+        status = pt_finish(ctx, set, m);
     if (status != LIMN_OK)
         pt_destroy(&ctx->mem, m);
     else
