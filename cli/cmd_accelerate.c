@@ -17,7 +17,7 @@ static json_t *timing_json(double mean, double p50, double p99) {
 }
 
 static json_t *entry_json(const limn_entry *e) {
-    static const char *const states[] = {"raced", "not tried", "failed"};
+    static const char *const states[] = {"raced", "not tried", "failed", "not supported"};
     const struct {
         const char *key;
         double value;
@@ -138,6 +138,9 @@ static void print_others(const limn_race *race, FILE *file) {
     for (size_t i = 0; limn_race_entry(race, i, &e); i++)
         if (e.state == LIMN_ENTRY_FAILED)
             fprintf(file, "failed: %s %s: %s\n", e.method, e.params, e.why);
+    for (size_t i = 0; limn_race_entry(race, i, &e); i++)
+        if (e.state == LIMN_ENTRY_UNSUPPORTED)
+            fprintf(file, "not supported: %s: %s\n", e.method, e.why);
 }
 
 /* "allowed loss: 0.5 % of accuracy, 0.01 of UC", or the budget */

@@ -87,6 +87,9 @@ typedef struct lm_candidate {
     /* A teacher, or a support vector machine as the teacher. */
     enum { LM_NEEDS_NOTHING, LM_NEEDS_TEACHER, LM_NEEDS_MACHINE } needs;
     double cost; /* multiply-adds per query, as far as known before training */
+    /* Why nothing can be drawn from a model of this shape; then it is the method's only candidate.
+     * NULL: something can. Static text. */
+    const char *unsupported;
 } lm_candidate;
 
 /* ---- groups of functions that few methods have ---- */

@@ -66,8 +66,9 @@ LIMN_API void limn_race_describe(const limn_race *race, limn_race_info *out);
 
 typedef enum limn_entry_state {
     LIMN_ENTRY_RACED,
-    LIMN_ENTRY_NOT_TRIED, /* the time limit came first */
-    LIMN_ENTRY_FAILED     /* why says it */
+    LIMN_ENTRY_NOT_TRIED,  /* the time limit came first */
+    LIMN_ENTRY_FAILED,     /* why says it */
+    LIMN_ENTRY_UNSUPPORTED /* the method draws nothing from such a model; why says it */
 } limn_entry_state;
 
 /* Figures that do not apply are NaN. */
@@ -76,7 +77,7 @@ typedef struct limn_entry {
     const char *method;
     const char *params; /* "key=value key=value"; "": those of the model given */
     limn_entry_state state;
-    const char *why;       /* of LIMN_ENTRY_FAILED; else NULL */
+    const char *why;       /* of LIMN_ENTRY_FAILED and _UNSUPPORTED; else NULL */
     int within_loss, fits; /* fits: within the budget too */
     double seconds;        /* of training */
     double latency_us_mean, latency_us_p50, latency_us_p99;

@@ -38,7 +38,41 @@ static lm_entry entry_of(const lm_method *method, const lm_candidate *c, size_t 
                                  .loss = none}};
 }
 
-/* Counts the offers of all methods, and puts them into list unless it is NULL. */
+/* The methods that can draw nothing from this model are listed once, with the reason. */
+static lm_entry refused(const lm_method *method, const char *why, size_t place) {
+    lm_candidate none = {.params = "", .cost = INFINITY};
+    lm_entry entry = entry_of(method, &none, place);
+    entry.public.state = LIMN_ENTRY_UNSUPPORTED;
+    entry.public.why = why;
+    return entry;
+}
+
+/* Counts the offers of one method, and puts them into list, in which there are `place` before,
+ * unless it is NULL. */
+static size_t gather_from(const lm_method *method, const lm_shape *shape, bool machine,
+                          size_t place, lm_entry *list) {
+    const char *why = NULL;
+    size_t count = 0;
+    lm_candidate c;
+    for (size_t i = 0; offer(method, shape, i, &c); i++) {
+        if (c.unsupported) {
+            why = c.unsupported;
+        } else if (c.needs == LM_NEEDS_TEACHER || (c.needs == LM_NEEDS_MACHINE && machine)) {
+            if (list)
+                list[place + count] = entry_of(method, &c, place + count);
+            count++;
+        } else if (c.needs == LM_NEEDS_MACHINE) {
+            why = "only an svm can be its teacher";
+        }
+    }
+    if (count || !why)
+        return count;
+    if (list)
+        list[place] = refused(method, why, place);
+    return 1;
+}
+
+/* The same of all methods. */
 static size_t gather(const limn_model *model, bool machine, lm_entry *list) {
     lm_shape shape = {.task = model->schema.task,
                       .d = model->scaler.out,
@@ -46,15 +80,9 @@ static size_t gather(const limn_model *model, bool machine, lm_entry *list) {
                       .rows = model->rows};
     const lm_method *method;
     size_t count = 0;
-    for (size_t m = 0; (method = lm_method_at(m)); m++) {
-        lm_candidate c;
-        for (size_t i = 0; takes_part(method, model) && offer(method, &shape, i, &c); i++)
-            if (c.needs == LM_NEEDS_TEACHER || (c.needs == LM_NEEDS_MACHINE && machine)) {
-                if (list)
-                    list[count] = entry_of(method, &c, count);
-                count++;
-            }
-    }
+    for (size_t m = 0; (method = lm_method_at(m)); m++)
+        if (takes_part(method, model))
+            count += gather_from(method, &shape, machine, count, list);
     return count;
 }
 

@@ -373,20 +373,21 @@ limn_status pt_shrink(limn_context *ctx, const lm_train_set *set, pt_model *m) {
 
 /* ---- the race ---- */
 
+/* Budgets that fill panels of sixteen. */
 bool pt_candidate(const lm_shape *shape, size_t index, lm_candidate *out) {
     static const struct {
         const char *params;
         double budget, depth;
-    } list[] = {{"budget=10 depth=3 split=pca", 10, 3},
-                {"budget=25 depth=3 split=pca", 25, 3},
-                {"budget=50 depth=4 split=pca", 50, 4},
-                {"budget=100 depth=4 split=pca", 100, 4},
-                {"budget=250 depth=4 split=pca", 250, 4}};
-    if (shape->task != LIMN_CLASSIFY || shape->classes != 2 || index >= LM_COUNT(list))
+    } list[] = {{"budget=32 depth=3 split=pca", 32, 3},
+                {"budget=96 depth=4 split=pca", 96, 4},
+                {"budget=240 depth=4 split=pca", 240, 4}};
+    if (shape->task != LIMN_CLASSIFY || index >= LM_COUNT(list) || (shape->classes != 2 && index))
         return false;
     double d = (double)shape->d;
     *out = (lm_candidate){.params = list[index].params,
                           .needs = LM_NEEDS_MACHINE,
                           .cost = list[index].depth * d + list[index].budget * (d + 8)};
+    if (shape->classes != 2)
+        out->unsupported = "only an svm with two classes can be its teacher";
     return true;
 }
