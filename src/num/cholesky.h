@@ -30,9 +30,9 @@ void lm_cholesky_backward(const lm_cholesky *f, double *x);
 
 /* a (n x n) <- its factor L in the lower triangle; false where a pivot is not above 0. */
 bool lm_cholesky_whole(double *a, size_t n);
-/* x_c <- (M + ridge I)^-1 x_c for count rows of n numbers; a (n x n, the lower triangle of M) becomes
- * the factor, for lm_cholesky_forward and _backward. False where a pivot or a result is not finite
- * or a pivot not above 0: nothing can be said. */
+/* x_c <- (M + ridge I)^-1 x_c for count rows of n numbers; a (n x n, the lower triangle of M)
+ * becomes the factor, for lm_cholesky_forward and _backward. False where a pivot or a result is not
+ * finite or a pivot not above 0: nothing can be said. */
 bool lm_cholesky_solve(double *a, size_t n, double ridge, double *x, size_t count);
 /* x <- L^-1 x. */
 void lm_cholesky_whole_forward(const double *l, size_t n, double *x);

@@ -3,7 +3,8 @@
  * Candidates are powers of two for which gamma times the mean squared distance D of two rows (chi2
  * for that kernel, |x|^2 for dot products) lies between 1/16 and 128. Each learns some rows; the
  * three best learn more. The errors are those of the mean of the coefficients, which wavers less
- * than the last ones, or of the last ones where these are better. */
+ * than the last ones, or of the last ones where these are better. Counts that differ by less than
+ * half of their standard deviation, about their root, are ties: the smaller gamma is smoother. */
 #include "base/work.h"
 #include "methods/ptree/ptree.h"
 
@@ -12,13 +13,14 @@
 
 enum { PAIRS = 1000, FIRST_ROWS = 3000, MORE_ROWS = 15000, TRIED = 12, BEST = 3 };
 #define SMALLEST (1.0 / 16)
+#define TIE 0.5
 
 typedef struct search {
     const lm_train_set *set;
     const size_t *order;
     const pt_options *o;
     size_t rows;
-    double gamma[TRIED], error[TRIED];
+    double gamma[TRIED], error[TRIED]; /* error: how many */
 } search;
 
 /* D. */
@@ -72,6 +74,14 @@ static void sort(search *s, size_t count) {
         }
 }
 
+/* Of the first `count`, sorted. */
+static double smallest_of_ties(const search *s, size_t count) {
+    double best = s->gamma[0], most = s->error[0] + TIE * sqrt(s->error[0]);
+    for (size_t i = 1; i < count && s->error[i] <= most; i++)
+        best = fmin(best, s->gamma[i]);
+    return best;
+}
+
 limn_status pt_find_gamma(limn_context *ctx, const lm_train_set *set, const size_t *order,
                           pt_options *o) {
     search s = {.set = set, .order = order, .o = o};
@@ -81,13 +91,15 @@ limn_status pt_find_gamma(limn_context *ctx, const lm_train_set *set, const size
     for (size_t i = 0; i < TRIED; i++)
         s.gamma[i] = ldexp(1, (int)low + (int)i);
     s.rows = set->n < FIRST_ROWS ? set->n : FIRST_ROWS;
-    limn_status status = try_some(ctx, &s, TRIED);
-    sort(&s, TRIED);
+    size_t left = TRIED;
+    limn_status status = try_some(ctx, &s, left);
+    sort(&s, left);
     if (status == LIMN_OK && set->n > FIRST_ROWS) {
         s.rows = set->n < MORE_ROWS ? set->n : MORE_ROWS;
-        status = try_some(ctx, &s, BEST);
-        sort(&s, BEST);
+        left = BEST;
+        status = try_some(ctx, &s, left);
+        sort(&s, left);
     }
-    o->kernel.gamma = s.gamma[0];
+    o->kernel.gamma = smallest_of_ties(&s, left);
     return status;
 }

@@ -2,7 +2,7 @@
  *
  * A row goes to its leaf, is answered, and changes the leaf if f was wrong about it (or right by no
  * more than the margin): it becomes a vector, or is projected onto the vectors that are there if
- * they nearly span it, or if the leaf is full and may not be split. A leaf that would have more
+ * they nearly span it, or if the leaf is full and may not be split yet. A leaf that would have more
  * than B vectors is copied, changed and split; nothing of the model changes until all of that has
  * worked.
  *
@@ -204,6 +204,13 @@ static void add(const pt_model *m, pt_leaf *leaf, const pt_row *row) {
         lm_expansion_remove(&leaf->e, 0);
 }
 
+/* Whether a full leaf is to be split. While it can project, it need not hurry: what it knows of its
+ * rows decides how well they are divided, and halves begin with half of its vectors. */
+static bool is_due(const pt_model *m, const pt_leaf *leaf) {
+    bool enough = !(m->o.project > 0) || leaf->seen >= m->o.patience * m->o.budget;
+    return enough && pt_may_split(&m->o, leaf->level) && !leaf->wait;
+}
+
 /* What a leaf of a tree does with a row that it is wrong about. *gone: it was split. */
 static limn_status step_tree(limn_context *ctx, pt_model *m, const pt_row *row, bool *gone) {
     pt_leaf *leaf = &m->leaf[row->leaf];
@@ -214,7 +221,7 @@ static limn_status step_tree(limn_context *ctx, pt_model *m, const pt_row *row, 
         return status;
     if (projects)
         left = lm_expansion_project(&leaf->e, row->values, lm_expansion_self(&leaf->e, row->x));
-    if (left > m->o.project && full && pt_may_split(&m->o, leaf->level) && !leaf->wait) {
+    if (left > m->o.project && full && is_due(m, leaf)) {
         status = split(ctx, m, row, gone);
         if (status != LIMN_OK || *gone)
             return status;

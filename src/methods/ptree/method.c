@@ -99,6 +99,14 @@ static const limn_param tree_params[] = {
      .min = 0,
      .max = PT_DEPTH_MOST,
      .can_be_auto = 1},
+    {.key = "patience",
+     .help = "rows per vector of the budget that come to a leaf before it is split; until then it "
+             "projects, so project=0 leaves it no choice; auto: 10, or 0 for style=paper",
+     .type = LIMN_PARAM_INT,
+     .default_value = "auto",
+     .min = 0,
+     .max = 1e6,
+     .can_be_auto = 1},
     PARAM_AVERAGE("answer with the mean of the coefficients over the rows of a leaf, where that "
                   "errs less; auto: yes, or no for style=paper"),
     {.key = "refit",
@@ -125,7 +133,7 @@ static const limn_param tree_params[] = {
      .choices = "auto|yes|no"},
     {.key = "margin",
      .help = "rows that are right by no more than this share of K(x, x) change a leaf too; auto: "
-             "0.2, or 0 for style=paper",
+             "0.1, or 0 for style=paper",
      .type = LIMN_PARAM_REAL,
      .default_value = "auto",
      .min = 0,

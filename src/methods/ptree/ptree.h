@@ -41,6 +41,7 @@ typedef struct pt_options {
     size_t kept;      /* C */
     size_t reservoir; /* R; SIZE_MAX: all rows */
     size_t depth;     /* of the deepest leaf */
+    size_t patience;  /* rows per vector that a leaf sees before it is split */
     bool average, plus;
     double refit, project, margin; /* refit, project 0: no */
     bool finish;

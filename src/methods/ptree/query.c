@@ -181,15 +181,15 @@ void pt_touched(const void *opaque, const float *x, size_t n, lm_touched *sum, v
 /* On average over the rows that came to the leaves. */
 static lm_touched mean_touched(const pt_model *m) {
     lm_touched sum = {0, 0};
-    double rows = 0;
+    double all = 0;
     for (size_t i = 0; i < m->leaves; i++) {
         lm_touched own = touched_by(m, &m->leaf[i], (double)m->leaf[i].level);
         double share = (double)m->leaf[i].seen;
-        rows += share;
+        all += share;
         sum.vectors += share * own.vectors;
         sum.bytes += share * own.bytes;
     }
-    double by = rows > 0 ? 1 / rows : 0;
+    double by = all > 0 ? 1 / all : 0;
     return (lm_touched){sum.vectors * by, sum.bytes * by};
 }
 

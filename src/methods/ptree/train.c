@@ -6,8 +6,8 @@
 
 #define DEFAULT_REFIT 1e-4
 #define DEFAULT_PROJECT 0.1
-#define DEFAULT_MARGIN 0.2
-enum { DEFAULT_DEPTH = 4, DEFAULT_RESERVOIR = 1000, DEFAULT_EPOCHS = 3 };
+#define DEFAULT_MARGIN 0.1
+enum { DEFAULT_DEPTH = 4, DEFAULT_RESERVOIR = 1000, DEFAULT_EPOCHS = 3, DEFAULT_PATIENCE = 10 };
 
 /* ---- options ---- */
 
@@ -69,6 +69,7 @@ pt_options pt_options_of(const lm_params *params) {
     o.kept = o.kept < o.budget ? o.kept : o.budget;
     o.reservoir = count_or(params, "reservoir", paper ? SIZE_MAX : DEFAULT_RESERVOIR);
     o.depth = (size_t)real_or(params, "depth", paper ? PT_DEPTH_MOST : DEFAULT_DEPTH);
+    o.patience = (size_t)real_or(params, "patience", paper ? 0 : DEFAULT_PATIENCE);
     o.average = yes_or_no(params, "average", tree && !paper);
     o.refit = tree ? real_or(params, "refit", paper ? 0 : DEFAULT_REFIT) : 0;
     o.project =
