@@ -21,7 +21,7 @@ static const char *const kernel_params[] = {
 typedef enum kind { NORMAL, GRID, BITS, EQUAL, ZERO, ONE_LABEL, KINDS } kind;
 static const char *const kind_names[] = {"normal", "grid", "bits", "equal", "zero", "one label"};
 
-enum { ROWS = 130 };
+enum { ROWS = 100 };
 
 /* What is learned and how. */
 typedef struct plan {
@@ -386,6 +386,27 @@ static void test_training_is_learning_row_by_row(void **state) {
     }
 }
 
+static void test_a_class_that_appears_leaves_the_odds_of_the_first_two(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        world w;
+        plan p = {&lm_method_forgetron, "budget=25", seed % 5, NORMAL, 3, 1, seed};
+        double before[2 * ROWS], after[3];
+        begin(&w, &p);
+        learn_rows(&w, 0, ROWS / 2); /* two classes so far */
+        fit_scratch(&w);
+        pt_proba(w.m, w.x, ROWS, before, w.scratch);
+        assert_int_equal(pt_widen(w.ctx, w.m, 3), LIMN_OK);
+        fit_scratch(&w);
+        for (size_t row = 0; row < ROWS; row++) {
+            pt_proba(w.m, w.x + row * w.d, 1, after, w.scratch);
+            double odds = log(before[2 * row] / before[2 * row + 1]);
+            assert_true(fabs(log(after[0] / after[1]) - odds) <= 1e-4 * (1 + fabs(odds)));
+        }
+        end(&w);
+    }
+}
+
 /* The shares of errors, which decide between the mean and the last coefficients. */
 static void test_errors_of_more_than_2000_rows_ago_fade(void **state) {
     (void)state;
@@ -467,6 +488,7 @@ int main(void) {
         cmocka_unit_test(test_projectrons_follow_their_definition),
         cmocka_unit_test(test_projectrons_that_learn_from_narrow_margins_follow_their_definition),
         cmocka_unit_test(test_training_is_learning_row_by_row),
+        cmocka_unit_test(test_a_class_that_appears_leaves_the_odds_of_the_first_two),
         cmocka_unit_test(test_errors_of_more_than_2000_rows_ago_fade),
         cmocka_unit_test(test_a_linear_projectron_has_no_more_vectors_than_dimensions),
         cmocka_unit_test(test_without_memory_no_class_appears_and_no_row_is_learned),
