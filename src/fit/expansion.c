@@ -9,9 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-/* A pivot of the factor is at least this share of K(x, x): a vector that the others already span
- * would make it singular. */
-#define PIVOT_LEAST 1e-9
+/* A row of which vectors leave over no more than this share of K(x, x) is spanned by them. Spanned
+ * vectors are left out of projections: their row of the factor is 0 but for a pivot so large that
+ * they get no part. Otherwise the rounding of kernel values, divided by small pivots, would grow
+ * from row to row. */
+#define SPANNED 1e-4
+#define SPANNED_PIVOT 1e200
 
 /* ---- memory ---- */
 
@@ -263,7 +266,7 @@ double lm_expansion_project(lm_expansion *e, const float *values, double self) {
         memcpy(e->alpha, e->factor.l + n * e->factor.capacity, n * sizeof *e->alpha);
     lm_cholesky_backward(&e->factor, e->alpha);
     left = self > 0 ? left / self : 0;
-    return left > 0 ? (left < 1 ? left : 1) : 0;
+    return left > SPANNED ? (left < 1 ? left : 1) : 0;
 }
 
 void lm_expansion_move(lm_expansion *e, const lm_step *step) {
@@ -275,9 +278,13 @@ static void extend_factor(lm_expansion *e, const float *x, const float *values) 
     double self = lm_expansion_self(e, x);
     for (size_t j = 0; j < e->factor.size; j++)
         e->row[j] = (double)values[j];
-    double pivot = lm_cholesky_try(&e->factor, e->row, self), least = PIVOT_LEAST * self;
-    least = least > 1e-300 ? least : 1;
-    lm_cholesky_append(&e->factor, pivot > least ? pivot : least);
+    double pivot = lm_cholesky_try(&e->factor, e->row, self);
+    if (!(pivot > SPANNED * self)) {
+        memset(e->factor.l + e->factor.size * e->factor.capacity, 0,
+               e->factor.size * sizeof *e->factor.l);
+        pivot = SPANNED_PIVOT;
+    }
+    lm_cholesky_append(&e->factor, pivot);
 }
 
 void lm_expansion_add(lm_expansion *e, const float *x, const float *values, const lm_step *step) {

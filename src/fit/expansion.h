@@ -90,8 +90,9 @@ double lm_expansion_self(const lm_expansion *e, const float *x);
 /* How far f is right about the label: y f with one output, else half the lead over the best of the
  * others; and the step that a mistake makes. */
 double lm_expansion_margin(const float *f, size_t outputs, size_t label, lm_step *step);
-/* Puts the combination of vectors that is nearest to x into e->alpha. Returns the share of K(x, x)
- * that it leaves over, 0..1. */
+/* Puts the combination of vectors that is nearest to x into e->alpha; there must be room for one
+ * more. Returns the share of K(x, x) that it leaves over: 0 where it is no more than rounding may
+ * leave, else at most 1. */
 double lm_expansion_project(lm_expansion *e, const float *values, double self);
 /* Adds e->alpha times the step to the coefficients. */
 void lm_expansion_move(lm_expansion *e, const lm_step *step);
