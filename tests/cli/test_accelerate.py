@@ -52,10 +52,31 @@ def test_json_has_the_race(limn, svm):
     names = {c["method"] for c in told["candidates"]}
     assert {"svm", "borders", "student"} <= names
     for c in told["candidates"]:
-        assert c["state"] in ("raced", "not tried", "failed")
+        assert c["state"] in ("raced", "not tried", "failed", "not supported")
         for key in ("latency_us_mean", "speedup_libsvm", "speedup_exact", "agreement"):
             assert (c[key] is None) == (c["state"] != "raced")
     assert told["chosen"]["latency_us_mean"] <= exact["latency_us_mean"]
+
+
+def refused(told):
+    return {c["method"]: c["why"] for c in told["candidates"] if c["state"] == "not supported"}
+
+
+def test_methods_that_need_another_teacher_are_listed_with_the_reason(limn, svm):
+    assert refused(race(limn, svm, "--data", "new.csv")) == {"ptree": "only an svm with two classes can be its teacher"}
+    said = limn("accelerate", svm, "--data", "new.csv", "--time-limit", "1s", "-o", "fast.limn").stdout
+    assert "not supported: ptree: only an svm with two classes can be its teacher\n" in said
+
+
+def test_trees_of_perceptrons_race_for_an_svm_with_two_classes(limn, tmp_path):
+    blobs(200, names=("oak", "elm"), seed=5).csv(tmp_path / "two.csv")
+    limn("train", "two.csv", "-m", "svm", "-o", "two.limn")
+    told = race(limn, "two.limn", "--data", "two.csv")
+    # In time or not.
+    assert {c["state"] for c in told["candidates"] if c["method"] == "ptree"} <= {"raced", "not tried"}
+    assert sum(c["method"] == "ptree" for c in told["candidates"]) > 1 and refused(told) == {}
+    limn("train", "two.csv", "-m", "lda", "-o", "lda.limn")
+    assert refused(race(limn, "lda.limn", "--data", "two.csv")) == {"ptree": "only an svm can be its teacher"}
 
 
 def test_the_table_marks_the_winner_and_says_how_it_was_judged(limn, svm):

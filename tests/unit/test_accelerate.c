@@ -482,7 +482,8 @@ static void test_without_time_the_model_itself_wins(void **state) {
     assert_int_equal(info_of(race).chosen, 0);
     assert_ptr_equal(limn_race_model(race), w.model);
     for (size_t i = 1; i < info_of(race).entries; i++)
-        assert_int_equal(entry_at(race, i).state, LIMN_ENTRY_NOT_TRIED);
+        assert_true(entry_at(race, i).state == LIMN_ENTRY_NOT_TRIED ||
+                    entry_at(race, i).state == LIMN_ENTRY_UNSUPPORTED);
     limn_race_free(race);
     end_world(&w);
 }
