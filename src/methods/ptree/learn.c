@@ -272,7 +272,7 @@ static limn_status learn_row(limn_context *ctx, pt_model *m, work *w, const floa
         pt_fit_width(leaf->e.pack.panels, &m->width);
     }
     if (answer)
-        *answer = m->steps ? row.said[pt_averages(m)] : -1;
+        *answer = m->seen || m->steps ? row.said[pt_averages(m)] : -1;
     judge(m, &row, wrong);
     m->steps++;
     return LIMN_OK;

@@ -279,7 +279,8 @@ limn_status pt_find_gamma(limn_context *ctx, const lm_train_set *set, const size
 /* Fits the coefficients of all leaves to the labels of the rows that come to them. */
 limn_status pt_finish(limn_context *ctx, const lm_train_set *set, pt_model *m);
 /* Draws the tree from set->teacher, a machine with two classes. */
-limn_status pt_shrink(limn_context *ctx, const lm_train_set *set, pt_model *m);
+limn_status pt_shrink(limn_context *ctx, const lm_train_set *set, const lm_params *params,
+                      pt_model *m);
 void pt_unshare(const limn_allocator *mem, void *shared);
 bool pt_candidate(const lm_shape *shape, size_t index, lm_candidate *out);
 limn_status pt_save(limn_context *ctx, const void *model, lm_writer *writer);

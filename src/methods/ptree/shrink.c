@@ -37,7 +37,23 @@ void pt_unshare(const limn_allocator *mem, void *opaque) {
     lm_free(mem, s);
 }
 
-static limn_status check(limn_context *ctx, const lm_train_set *set, const pt_model *m) {
+/* Refuses what would be ignored: the kernel is the machine's, and no row is learned. */
+static limn_status check_unused(limn_context *ctx, const lm_params *params) {
+    static const char *const unused[] = {"style",  "select", "finish", "epochs", "order",
+                                         "kernel", "gamma",  "degree", "coef0"};
+    for (size_t i = 0; i < params->count; i++)
+        for (size_t k = 0; k < LM_COUNT(unused); k++)
+            if (strcmp(params->table[i].key, unused[k]) == 0 &&
+                strcmp(params->values[i].text, params->table[i].default_value) != 0)
+                return lm_fail(ctx, LIMN_E_USAGE,
+                               "ptree: with a teacher, %s has no effect: the kernel is the "
+                               "teacher's, and its answers are fitted to; leave %s out",
+                               unused[k], unused[k]);
+    return LIMN_OK;
+}
+
+static limn_status check(limn_context *ctx, const lm_train_set *set, const lm_params *params,
+                         const pt_model *m) {
     const struct lm_machine *machine = set->teacher->machine;
     if (set->classes != 2 || !machine || !lm_svm_is_svc(machine->svm->type) || !machine->svm->n)
         return lm_fail(ctx, LIMN_E_UNSUPPORTED,
@@ -46,7 +62,7 @@ static limn_status check(limn_context *ctx, const lm_train_set *set, const pt_mo
     if (m->o.split != PT_WPQ && m->o.split != PT_PCA)
         return lm_fail(ctx, LIMN_E_UNSUPPORTED,
                        "ptree: with a teacher, split is wpq or pca; no other is supported");
-    return LIMN_OK;
+    return check_unused(ctx, params);
 }
 
 static limn_status ask(limn_context *ctx, const lm_train_set *set, pt_shared *s) {
@@ -347,9 +363,10 @@ static limn_status draw(limn_context *ctx, pt_draft *t) {
     return status;
 }
 
-limn_status pt_shrink(limn_context *ctx, const lm_train_set *set, pt_model *m) {
+limn_status pt_shrink(limn_context *ctx, const lm_train_set *set, const lm_params *params,
+                      pt_model *m) {
     pt_shared *own = NULL, *rows;
-    limn_status status = check(ctx, set, m);
+    limn_status status = check(ctx, set, params, m);
     if (status != LIMN_OK)
         return status;
     rows = set->shared ? *set->shared : NULL;
@@ -367,6 +384,7 @@ limn_status pt_shrink(limn_context *ctx, const lm_train_set *set, pt_model *m) {
     pt_draft t = {.set = set, .svm = set->teacher->machine->svm, .rows = rows, .m = m};
     if (status == LIMN_OK)
         status = draw(ctx, &t);
+    m->steps = 0; /* of these rows none was asked before it was known */
     pt_unshare(&ctx->mem, own);
     return status;
 }

@@ -199,12 +199,12 @@ static limn_status learn_all(limn_context *ctx, const lm_train_set *set, pt_opti
     return status;
 }
 
-static limn_status draw(limn_context *ctx, const lm_train_set *set, const pt_options *o,
-                        pt_model **out) {
+static limn_status draw(limn_context *ctx, const lm_train_set *set, const lm_params *params,
+                        const pt_options *o, pt_model **out) {
     pt_model *m = NULL;
     limn_status status = pt_new(ctx, o, set->d, set->classes, &m);
     if (status == LIMN_OK)
-        status = pt_shrink(ctx, set, m);
+        status = pt_shrink(ctx, set, params, m);
     if (status != LIMN_OK)
         pt_destroy(&ctx->mem, m);
     else
@@ -218,7 +218,7 @@ limn_status pt_train(limn_context *ctx, const lm_train_set *set, const lm_params
     pt_model *m = NULL;
     limn_status status = LIMN_OK;
     if (set->teacher) {
-        status = draw(ctx, set, &o, &m);
+        status = draw(ctx, set, params, &o, &m);
     } else {
         size_t *order = lm_alloc(&ctx->mem, set->n, sizeof *order);
         status = order ? LIMN_OK : lm_fail_memory(ctx);
