@@ -31,7 +31,7 @@ int pt_side(const lm_kernel *kernel, const pt_node *node, const float *x, size_t
     double dot;
     if (node->w) {
         lm_gather_kernel(LM_DOT)(x, node->w, stride, &first, 1, &dot);
-        return !(dot > node->threshold * length);
+        return !(dot / length > node->threshold); /* rounded as when the test was found */
     }
     if (node->side) {
         lm_pack_query(&node->pack, LM_L2, 0, node->pack.panels, x, values);
