@@ -116,6 +116,44 @@ static inline void send_at_random(scene *s, uint64_t seed) {
         s->c.side[i] = (uint8_t)lm_rng_below(&rng, 2);
 }
 
+/* ---- the least error ---- */
+
+/* Half the slope of the error with respect to p_j. */
+static inline double slow_slope(const scene *s, int side, const double *p, size_t j) {
+    double sum = 0;
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t o = 0; o < s->k && s->c.side[i] == side; o++) {
+            double off = 0;
+            for (size_t h = 0; h < s->v; h++)
+                off += (p[h] - 1) * s->c.kernel[i * s->v + h] * coef_of(s, h, o);
+            sum += off * s->c.kernel[i * s->v + j] * coef_of(s, j, o);
+        }
+    return sum;
+}
+
+/* No two shares can be moved so that the error falls by more than the tolerance says. */
+static inline void check_minimum(const scene *s, int side) {
+    const double *p = s->c.p[side];
+    double sum = 0, size = 0, grow = -INFINITY, shrink = INFINITY, r2 = 0;
+    for (size_t i = 0; i < s->n * s->k; i++)
+        r2 += s->c.r[i] * s->c.r[i];
+    for (size_t j = 0; j < s->v; j++) {
+        assert_true(p[j] >= 0 && p[j] <= 1);
+        sum += p[j];
+    }
+    bool full = sum >= (double)s->c.most * (1 - 1e-9);
+    assert_true(sum <= (double)s->c.most * (1 + 1e-9));
+    for (size_t j = 0; j < s->v; j++) {
+        double gain = -slow_slope(s, side, p, j);
+        size = fmax(size, fabs(gain));
+        grow = p[j] < 1 ? fmax(grow, gain) : grow;
+        shrink = p[j] > 0 ? fmin(shrink, gain) : shrink;
+    }
+    double most = 0.005 * r2 / (double)s->v + 1e-9 * (1 + size);
+    assert_true(grow - (full ? fmin(shrink, INFINITY) : 0) <= most);
+    assert_true(shrink >= -most);
+}
+
 /* ---- coefficients ---- */
 
 /* A + dA with (K'K + lambda (n + 1) I) dA = K'(r - K A), for one output of a leaf. */

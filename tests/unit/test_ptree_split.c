@@ -1,5 +1,6 @@
 /* test_ptree_split.c: the parts of a split against slow references: the cut, the costs of rows, the
- * vectors that a side keeps, the tests of all kinds, and the leaves that come out. */
+ * vectors that a side keeps, that rows go where their test sends them, and the leaves that come
+ * out. test_ptree_part.c has which test is taken. */
 #include "ptree_scene.h"
 
 /* ---- the cut ---- */
@@ -87,42 +88,6 @@ static void test_kernels_outputs_and_costs_are_those_of_the_definition(void **st
 }
 
 /* ---- what a side keeps ---- */
-
-/* Half the slope of the error with respect to p_j. */
-static double slow_slope(const scene *s, int side, const double *p, size_t j) {
-    double sum = 0;
-    for (size_t i = 0; i < s->n; i++)
-        for (size_t o = 0; o < s->k && s->c.side[i] == side; o++) {
-            double off = 0;
-            for (size_t h = 0; h < s->v; h++)
-                off += (p[h] - 1) * s->c.kernel[i * s->v + h] * coef_of(s, h, o);
-            sum += off * s->c.kernel[i * s->v + j] * coef_of(s, j, o);
-        }
-    return sum;
-}
-
-/* No two shares can be moved so that the error falls by more than the tolerance says. */
-static void check_minimum(const scene *s, int side) {
-    const double *p = s->c.p[side];
-    double sum = 0, size = 0, grow = -INFINITY, shrink = INFINITY, r2 = 0;
-    for (size_t i = 0; i < s->n * s->k; i++)
-        r2 += s->c.r[i] * s->c.r[i];
-    for (size_t j = 0; j < s->v; j++) {
-        assert_true(p[j] >= 0 && p[j] <= 1);
-        sum += p[j];
-    }
-    bool full = sum >= (double)s->c.most * (1 - 1e-9);
-    assert_true(sum <= (double)s->c.most * (1 + 1e-9));
-    for (size_t j = 0; j < s->v; j++) {
-        double gain = -slow_slope(s, side, p, j);
-        size = fmax(size, fabs(gain));
-        grow = p[j] < 1 ? fmax(grow, gain) : grow;
-        shrink = p[j] > 0 ? fmin(shrink, gain) : shrink;
-    }
-    double most = 0.005 * r2 / (double)s->v + 1e-9 * (1 + size);
-    assert_true(grow - (full ? fmin(shrink, INFINITY) : 0) <= most);
-    assert_true(shrink >= -most);
-}
 
 static void test_shares_of_vectors_minimise_the_error_of_a_side(void **state) {
     (void)state;
@@ -480,182 +445,6 @@ static void test_rows_that_cannot_be_divided_are_not(void **state) {
     }
 }
 
-/* ---- which test is taken ---- */
-
-static double slow_entropy(const scene *s, const uint8_t *above, int side) {
-    double count[SLOW_OUTPUTS] = {0}, all = 0, sum = 0;
-    for (size_t i = 0; i < s->n; i++)
-        if (above[i] == side) {
-            count[s->r.label[i]] += 1;
-            all += 1;
-        }
-    for (size_t c = 0; c < s->r.classes; c++)
-        sum -= count[c] > 0 ? count[c] / all * log(count[c] / all) : 0;
-    return sum;
-}
-
-/* With all vectors of its own side kept: what the other side's vectors said is lost. */
-static double slow_loss(const scene *s, const uint8_t *above, const double *own) {
-    double sum = 0, p[64];
-    for (size_t i = 0; i < s->n; i++) {
-        for (size_t j = 0; j < s->v; j++)
-            p[j] = own[j] == above[i];
-        sum += slow_cost(s, i, p);
-    }
-    return sum;
-}
-
-/* What taking vector j as test comes to. False: it divides nothing. */
-static bool slow_value(const scene *s, size_t j, double *threshold, double *value) {
-    double score[64], own[64], low, high;
-    uint8_t above[64];
-    float b[SLOW_FEATURES], other[SLOW_FEATURES];
-    for (size_t i = 0; i < s->n; i++)
-        score[i] = s->c.kernel[i * s->v + j];
-    if (!slow_cut(score, s->n, &low, &high))
-        return false;
-    *threshold = (low + high) / 2;
-    for (size_t i = 0; i < s->n; i++)
-        above[i] = score[i] > *threshold;
-    slow_vector(&s->leaf.e.pack, j, b);
-    for (size_t h = 0; h < s->v; h++) {
-        slow_vector(&s->leaf.e.pack, h, other);
-        own[h] = slow_kernel(&s->m->o.kernel, other, b, s->r.d) > *threshold;
-    }
-    *value = s->c.split == PT_BAL ? slow_loss(s, above, own)
-                                  : fmin(slow_entropy(s, above, 0), slow_entropy(s, above, 1));
-    return true;
-}
-
-static void check_best_vector(const char *text, uint64_t seed) {
-    scene s;
-    open_scene(&s, text, draw_rows(seed % 2 ? CURVED : NOISE, 20 + seed, 3, 2 + seed % 3, seed),
-               4 + seed % 9, seed);
-    double least = INFINITY, own = INFINITY, threshold, value;
-    bool found;
-    assert_int_equal(pt_partition(s.ctx, &s.c, &found), LIMN_OK);
-    assert_true(found);
-    for (size_t j = 0; j < s.v; j++) {
-        float a[SLOW_FEATURES], b[SLOW_FEATURES];
-        slow_vector(&s.c.node.pack, 0, a);
-        slow_vector(&s.leaf.e.pack, j, b);
-        if (!slow_value(&s, j, &threshold, &value))
-            continue;
-        least = fmin(least, value);
-        if (memcmp(a, b, s.r.d * sizeof *a) == 0) {
-            own = value;
-            assert_true(fabs(threshold - s.c.node.threshold) <= 1e-9);
-        }
-    }
-    assert_true(own <= least * (1 + 1e-9) + 1e-12);
-    close_scene(&s);
-}
-
-static void test_ent_and_bal_take_the_best_vector(void **state) {
-    (void)state;
-    for (uint64_t seed = 0; seed < 30; seed++) {
-        check_best_vector("split=ent gamma=0.5 budget=30", seed);
-        check_best_vector("split=bal select=inds gamma=0.5 budget=30 kept=20", seed);
-        check_best_vector("style=paper split=bal select=inds gamma=0.5 budget=30 kept=20", seed);
-    }
-}
-
-/* Where random choices and the plane that they lead to start. */
-static double cost_of_start(const scene *s, pt_cloud *c) {
-    double p[2][64], score[64], w[SLOW_FEATURES] = {0}, mean = 0, low, high, sum = 0;
-    pt_draw(c, p[0]);
-    pt_draw(c, p[1]);
-    for (size_t i = 0; i < s->n; i++) {
-        score[i] = slow_cost(s, i, p[0]) - slow_cost(s, i, p[1]);
-        mean += score[i] / (double)s->n;
-    }
-    for (size_t i = 0; i < s->n; i++)
-        for (size_t j = 0; j < s->r.d; j++)
-            w[j] -= (score[i] - mean) * (double)s->r.x[i * s->r.d + j];
-    for (size_t i = 0; i < s->n; i++) {
-        score[i] = 0;
-        for (size_t j = 0; j < s->r.d; j++)
-            score[i] += w[j] * (double)s->r.x[i * s->r.d + j];
-    }
-    assert_true(slow_cut(score, s->n, &low, &high) > 0);
-    for (size_t i = 0; i < s->n; i++)
-        sum += slow_cost(s, i, p[!(score[i] > (low + high) / 2)]);
-    return sum;
-}
-
-/* The sides and the shares that are returned belong together and cost less than the start. */
-static void check_joint(const char *text, uint64_t seed, double *start, double *end) {
-    scene s;
-    open_scene(&s, text, draw_rows(CURVED, 50, 3, 2 + seed % 2, seed), 16, seed);
-    pt_cloud other;
-    bool found, clear;
-    assert_int_equal(
-        pt_cloud_make(s.ctx, s.m, &s.leaf.e, s.leaf.kept_x, s.leaf.kept_label, s.n, &other),
-        LIMN_OK);
-    double before = cost_of_start(&s, &other), after = 0;
-    assert_int_equal(pt_partition(s.ctx, &s.c, &found), LIMN_OK);
-    assert_true(found);
-    for (size_t i = 0; i < s.n; i++) {
-        after += slow_cost(&s, i, s.c.p[s.c.side[i]]);
-        assert_int_equal(slow_side(s.m, &s.c.node, s.r.x + i * s.r.d, &clear), s.c.side[i]);
-    }
-    for (int side = 0; side < 2; side++)
-        check_minimum(&s, side);
-    assert_true(after <= before);
-    *start += before;
-    *end += after;
-    pt_cloud_free(&s.ctx->mem, &other);
-    close_scene(&s);
-}
-
-static void test_wpq_finds_a_plane_and_vectors_that_cost_less_than_its_start(void **state) {
-    (void)state;
-    double start = 0, end = 0, random = 0, unused = 0;
-    for (uint64_t seed = 0; seed < 20; seed++) {
-        check_joint("split=wpq gamma=0.5 budget=30 kept=6", seed, &start, &end);
-        check_joint("split=rndw gamma=0.5 budget=30 kept=6", seed, &unused, &random);
-    }
-    assert_true(end < start / 4);
-    assert_true(end < 0.9 * random); /* a random plane with the best vectors */
-}
-
-static double variance_along(const rows *r, const double *w) {
-    double mean = 0, square = 0;
-    for (size_t i = 0; i < r->n; i++) {
-        double sum = 0;
-        for (size_t j = 0; j < r->d; j++)
-            sum += w[j] * (double)r->x[i * r->d + j];
-        mean += sum / (double)r->n;
-        square += sum * sum / (double)r->n;
-    }
-    return square - mean * mean;
-}
-
-static void test_pca_cuts_across_the_direction_in_which_rows_vary_most(void **state) {
-    (void)state;
-    lm_rng rng = lm_rng_at(3, 196, 0);
-    for (size_t d = 1; d <= 6; d++) {
-        rows r = draw_rows(CURVED, 200, d, 2, d);
-        double own[8], room[16], length = 0;
-        for (size_t i = 0; i < r.n * d; i++)
-            r.x[i] =
-                r.x[i] * (i % d == d / 2 ? 2.0f : 1.0f) + 50 + (i % d ? 0 : r.x[i / d * d + d - 1]);
-        assert_true(pt_principal(r.x, r.n, d, own, room));
-        for (size_t j = 0; j < d; j++)
-            length += own[j] * own[j];
-        assert_true(fabs(length - 1) < 1e-9);
-        for (int other = 0; other < 300; other++) {
-            double w[8], size = 0, near = other % 2 ? 1 : 0.1;
-            for (size_t j = 0; j < d; j++)
-                w[j] = (other % 2 ? 0 : own[j]) + near * lm_rng_normal(&rng);
-            for (size_t j = 0; j < d; j++)
-                size += w[j] * w[j];
-            assert_true(variance_along(&r, w) / size <= variance_along(&r, own) * (1 + 1e-4));
-        }
-        free_rows(&r);
-    }
-}
-
 /* ---- the coefficients of the new leaves ---- */
 
 /* plain: the same split without refitting. */
@@ -730,9 +519,6 @@ int main(void) {
         cmocka_unit_test(test_splits_of_rows_in_one_direction_agree_with_their_tests),
         cmocka_unit_test(test_splits_of_huge_and_tiny_rows_agree_with_their_tests),
         cmocka_unit_test(test_rows_that_cannot_be_divided_are_not),
-        cmocka_unit_test(test_ent_and_bal_take_the_best_vector),
-        cmocka_unit_test(test_wpq_finds_a_plane_and_vectors_that_cost_less_than_its_start),
-        cmocka_unit_test(test_pca_cuts_across_the_direction_in_which_rows_vary_most),
         cmocka_unit_test(test_coefficients_of_new_leaves_solve_their_ridge),
     };
     return cmocka_run_group_tests_name("ptree_split", tests, NULL, NULL);
