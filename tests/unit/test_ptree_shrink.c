@@ -359,6 +359,53 @@ static void check_fits(school *s, const pt_model *m) {
     free(leaf);
 }
 
+/* How many of a leaf's vectors are those that a greedy choice takes, on the rows that are not left
+ * out. */
+static size_t same_vectors(const school *s, const pt_model *m, size_t index, const size_t *order) {
+    const lm_svm *svm = &s->svm;
+    const pt_leaf *l = &m->leaf[index];
+    double *phi = malloc(svm->n * s->r.n * sizeof *phi), *f = malloc(s->r.n * sizeof *f);
+    size_t *row = malloc(s->r.n * sizeof *row), *chosen = malloc(m->o.budget * sizeof *chosen);
+    size_t n = 0, count, same = 0;
+    for (size_t place = 0; place < s->r.n; place++)
+        if (place % 5 != 4 && leaf_of(s->ctx, m, s->r.x + order[place] * 2) == index)
+            row[n++] = order[place];
+    for (size_t i = 0; i < n; i++)
+        f[i] = f_of(svm, s->r.x + row[i] * 2);
+    for (size_t j = 0; j < svm->n; j++)
+        for (size_t i = 0; i < n; i++)
+            phi[j * n + i] =
+                slow_kernel(&svm->kernel, s->r.x + row[i] * 2, svm->sv + j * 2, svm->d);
+    assert_int_equal(pt_greedy(s->ctx, phi, svm->n, n, f, m->o.budget, chosen, &count), LIMN_OK);
+    for (size_t j = 0; j < l->e.pack.n && j < count; j++) {
+        float x[SLOW_FEATURES];
+        slow_vector(&l->e.pack, j, x);
+        same += memcmp(x, svm->sv + chosen[j] * 2, 2 * sizeof *x) == 0;
+    }
+    free(phi);
+    free(f);
+    free(row);
+    free(chosen);
+    return same;
+}
+
+/* Kernels that differ in rounding may lead to other vectors once. */
+static void test_vectors_are_chosen_by_the_rows_that_are_not_left_out(void **state) {
+    (void)state;
+    school s;
+    size_t order[250], same = 0, all = 0;
+    open_school(&s, CURVED, 250, kernels[0]);
+    pt_model *m = draw_tree(&s, "budget=6 depth=2 split=pca");
+    (void)shuffled(&s, m, order);
+    for (size_t i = 0; i < m->leaves; i++) {
+        same += same_vectors(&s, m, i, order);
+        all += m->leaf[i].e.pack.n;
+    }
+    assert_true(same + 2 >= all && all == 6 * m->leaves);
+    pt_destroy(&s.ctx->mem, m);
+    close_school(&s);
+}
+
 static void test_leaves_have_support_vectors_with_coefficients_of_a_ridge(void **state) {
     static const char *const texts[] = {"budget=6 depth=2 split=pca", "budget=12 depth=3 split=wpq",
                                         "budget=10 depth=0", "budget=4 depth=4 split=pca"};
@@ -590,6 +637,7 @@ int main(void) {
         cmocka_unit_test(test_each_vector_taken_is_the_one_that_leaves_least),
         cmocka_unit_test(test_nothing_is_taken_where_there_is_nothing_to_take),
         cmocka_unit_test(test_the_ridge_is_that_of_elimination),
+        cmocka_unit_test(test_vectors_are_chosen_by_the_rows_that_are_not_left_out),
         cmocka_unit_test(test_leaves_have_support_vectors_with_coefficients_of_a_ridge),
         cmocka_unit_test(test_with_room_for_all_vectors_the_tree_answers_as_the_machine),
         cmocka_unit_test(test_threads_and_shared_answers_change_no_byte),
