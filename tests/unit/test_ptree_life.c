@@ -1,6 +1,5 @@
-/* test_ptree_life.c: perceptron trees from lesson to lesson: files, new classes, shares of errors;
- * the last fit of a training against slow minimisation; the choice of gamma; and what is refused.
- */
+/* test_ptree_life.c: perceptron trees from lesson to lesson: files, passes, shares of errors,
+ * probabilities, new classes; and what is refused. */
 #include "ptree_slow.h"
 
 /* ---- lessons and files ---- */
@@ -85,6 +84,54 @@ static void test_saving_and_loading_change_no_answer(void **state) {
     }
 }
 
+/* ---- passes ---- */
+
+/* Each pass has a new order, which depends on the seed only. */
+static void check_passes(const char *text, bool shuffled) {
+    limn_context *ctx = make_context(NULL, 1, 9);
+    rows r = draw_rows(CURVED, 200, 3, 2, 1);
+    size_t order[200];
+    lm_train_set set = set_of(&r, r.n);
+    pt_model *m = train(ctx, &r, r.n, text), *slow = new_model(ctx, text, 3, 2);
+    for (uint64_t e = 0; e < 3; e++) {
+        lm_rng rng = lm_rng_at(lm_hash(9, lm_stream_of("ptree"), PT_ORDER), e, 0);
+        for (size_t i = 0; i < r.n; i++)
+            order[i] = i;
+        if (shuffled)
+            lm_rng_shuffle(&rng, order, r.n);
+        assert_int_equal(pt_pass(ctx, slow, &set, order, r.n, "learning", NULL), LIMN_OK);
+    }
+    slow->seen = r.n;
+    assert_int_equal(m->steps, 3 * r.n);
+    assert_same_bytes(ctx, m, slow);
+    pt_destroy(&ctx->mem, m);
+    pt_destroy(&ctx->mem, slow);
+    free_rows(&r);
+    limn_context_free(ctx);
+}
+
+static void test_each_pass_has_the_rows_in_a_new_order(void **state) {
+    (void)state;
+    check_passes("gamma=0.5 budget=8 finish=no", true);
+    check_passes("gamma=0.5 budget=8 finish=no order=file", false);
+    check_passes("style=paper gamma=0.5 budget=8 epochs=3", false);
+    check_passes("style=paper gamma=0.5 budget=8 epochs=3 order=shuffle", true);
+}
+
+static void test_defaults_are_those_that_the_parameters_promise(void **state) {
+    (void)state;
+    limn_context *ctx = make_context(NULL, 1, 9);
+    pt_options o = options_of(ctx, ""), p = options_of(ctx, "style=paper budget=30");
+    assert_true(o.budget == 100 && o.kept == 50 && o.reservoir == 1000 && o.depth == 4);
+    assert_true(o.average && o.finish && o.shuffle && o.epochs == 3 && !o.paper);
+    assert_true(o.refit == 1e-4 && o.project == 0.1 && o.margin == 0.2);
+    assert_true(p.budget == 30 && p.kept == 15 && p.reservoir == SIZE_MAX && p.depth == 64);
+    assert_true(!p.average && !p.finish && !p.shuffle && p.epochs == 1 && p.paper);
+    assert_true(p.refit == 0 && p.project == 0 && p.margin == 0);
+    assert_true(o.find_gamma && !options_of(ctx, "kernel=linear").find_gamma);
+    limn_context_free(ctx);
+}
+
 /* ---- shares of errors ---- */
 
 /* The mean over the first 2000 rows; from then on a row has a share of 1 / 2000, and all before it
@@ -127,6 +174,43 @@ static void test_shares_of_errors_are_those_before_each_row_and_fade(void **stat
     limn_context_free(ctx);
 }
 
+/* ---- probabilities ---- */
+
+static double log_loss(limn_context *ctx, const pt_model *m, const rows *r, size_t first) {
+    void *scratch = scratch_for(ctx, m);
+    double sum = 0, p[SLOW_OUTPUTS];
+    for (size_t i = first; i < r->n; i++) {
+        pt_proba(m, r->x + i * r->d, 1, p, scratch);
+        sum -= log(fmax(p[r->label[i]], 1e-9));
+    }
+    lm_free_aligned(&ctx->mem, scratch);
+    return sum;
+}
+
+/* Probabilities that are twice as sure, or half as sure, explain new rows worse. */
+static void test_probabilities_are_as_sure_as_answers_are_right(void **state) {
+    static const char *const texts[] = {"gamma=1 budget=20 depth=2 finish=no",
+                                        "gamma=1 budget=20 depth=2 epochs=1",
+                                        "gamma=1 budget=20 style=paper"};
+    (void)state;
+    for (size_t t = 0; t < LM_COUNT(texts); t++)
+        for (size_t classes = 2; classes <= 3; classes++) {
+            limn_context *ctx = make_context(NULL, 1, 1);
+            rows r = draw_rows(CURVED, 4000, 2, classes, t);
+            pt_model *m = train(ctx, &r, 2500, texts[t]);
+            double own = log_loss(ctx, m, &r, 2500);
+            for (size_t c = 0; c < classes; c++)
+                m->slope[c] *= 2;
+            assert_true(own < log_loss(ctx, m, &r, 2500));
+            for (size_t c = 0; c < classes; c++)
+                m->slope[c] /= 4;
+            assert_true(own < log_loss(ctx, m, &r, 2500));
+            pt_destroy(&ctx->mem, m);
+            free_rows(&r);
+            limn_context_free(ctx);
+        }
+}
+
 /* ---- more classes ---- */
 
 static size_t errors_of(limn_context *ctx, const pt_model *m, const rows *r, size_t first) {
@@ -136,6 +220,15 @@ static size_t errors_of(limn_context *ctx, const pt_model *m, const rows *r, siz
     return wrong;
 }
 
+/* log p_0 / p_1, between -10 and 10. */
+static double odds_of(limn_context *ctx, const pt_model *m, const float *x) {
+    void *scratch = scratch_for(ctx, m);
+    double p[SLOW_OUTPUTS] = {0};
+    pt_proba(m, x, 1, p, scratch);
+    lm_free_aligned(&ctx->mem, scratch);
+    return fmax(-10, fmin(10, m->classes > 1 ? log(p[0]) - log(p[1]) : 0));
+}
+
 /* The score of the first two classes: f becomes f and -f, whose difference is 2 f. */
 static void check_widening(const char *usually, size_t before, size_t after, uint64_t seed) {
     enum { QUERIES = 100 };
@@ -143,7 +236,7 @@ static void check_widening(const char *usually, size_t before, size_t after, uin
     limn_context *ctx = make_context(NULL, 1, seed);
     rows r = draw_rows(POSITIVE, 300, 3, before, seed), q = draw_rows(POSITIVE, QUERIES, 3, 2, 99);
     int32_t old[QUERIES];
-    double f[QUERIES], scores[SLOW_OUTPUTS * SLOW_OUTPUTS] = {0};
+    double f[QUERIES], odds[QUERIES], scores[SLOW_OUTPUTS * SLOW_OUTPUTS] = {0};
     /* Three outputs of which none is above 0 would give way to that of the new class, which is 0:
      * perceptron steps leave none, but the last fit does. */
     (void)snprintf(text, sizeof text, "gamma=0.5 %s %s", usually, before > 2 ? "finish=no" : "");
@@ -152,6 +245,7 @@ static void check_widening(const char *usually, size_t before, size_t after, uin
         old[i] = class_of(ctx, m, q.x + i * 3);
         scores_of(ctx, m, q.x + i * 3, scores);
         f[i] = scores[0];
+        odds[i] = odds_of(ctx, m, q.x + i * 3);
     }
     assert_int_equal(pt_widen(ctx, m, after), LIMN_OK);
     assert_int_equal(m->outputs, after > 2 ? after : 1);
@@ -160,6 +254,7 @@ static void check_widening(const char *usually, size_t before, size_t after, uin
         assert_int_equal(class_of(ctx, m, q.x + i * 3), old[i]);
         scores_of(ctx, m, q.x + i * 3, scores);
         assert_true(before == 1 || fabs(scores[0] - by * f[i]) <= 1e-6 * fabs(f[i]));
+        assert_true(before == 1 || fabs(odds_of(ctx, m, q.x + i * 3) - odds[i]) <= 1e-4);
     }
     pt_destroy(&ctx->mem, m);
     free_rows(&r);
@@ -176,6 +271,31 @@ static void test_more_classes_change_no_answer_about_the_first_ones(void **state
         check_widening(usual[s], 2, 5, s);
         check_widening(usual[s], 3, 4, s);
     }
+}
+
+/* The same row with both labels: the leaf has tried to split, and waits. */
+static void test_more_classes_change_nothing_that_leaves_know(void **state) {
+    (void)state;
+    limn_context *ctx = make_context(NULL, 1, 1);
+    rows r = draw_rows(NOISE, 40, 2, 2, 1);
+    for (size_t j = 0; j < 80; j++)
+        r.x[j] = 1;
+    pt_model *m = train(ctx, &r, 38, ONLINE "budget=8 kept=7 project=0 margin=100");
+    pt_leaf before = m->leaf[0];
+    uint64_t count[2] = {before.count[0], before.count[1]};
+    assert_true(before.wait > 0);
+    assert_int_equal(pt_widen(ctx, m, 4), LIMN_OK);
+    const pt_leaf *after = &m->leaf[0];
+    assert_int_equal(after->wait, before.wait);
+    assert_int_equal(after->seen, before.seen);
+    assert_int_equal(after->kept, before.kept);
+    assert_int_equal(after->majority, before.majority);
+    assert_true(after->e.steps == before.e.steps && after->parent == before.parent);
+    for (size_t c = 0; c < 4; c++)
+        assert_int_equal(after->count[c], c < 2 ? count[c] : 0);
+    pt_destroy(&ctx->mem, m);
+    free_rows(&r);
+    limn_context_free(ctx);
 }
 
 static void test_classes_that_come_late_are_learned(void **state) {
@@ -207,390 +327,6 @@ static void test_classes_that_come_late_are_learned(void **state) {
         free_rows(&four);
         limn_context_free(ctx);
     }
-}
-
-/* ---- the last fit ---- */
-
-enum { COLUMNS = 24 };
-
-/* The rows of one leaf: phi has the kernels of its vectors and 1. */
-typedef struct squared {
-    size_t n, c, k;
-    bool part;   /* without the rows that are left out */
-    double *phi; /* n x c */
-    const int32_t **label;
-    double ridge;
-} squared;
-
-/* In a random order: of each five, the last row is left out at first. */
-static squared squared_of(limn_context *ctx, const pt_model *m, const rows *r, size_t leaf) {
-    const pt_leaf *l = &m->leaf[leaf];
-    squared s = {.c = l->e.pack.n + 1, .k = m->outputs};
-    size_t *order = malloc(r->n * sizeof *order);
-    lm_rng rng = pt_random(m, PT_SAMPLE, 1);
-    assert_true(s.c <= COLUMNS);
-    s.phi = malloc((r->n + 1) * s.c * sizeof *s.phi);
-    s.label = malloc((r->n + 1) * sizeof *s.label);
-    for (size_t i = 0; i < r->n; i++)
-        order[i] = i;
-    lm_rng_shuffle(&rng, order, r->n);
-    for (size_t place = 0; place < r->n; place++) {
-        size_t i = order[place];
-        const float *x = r->x + i * r->d;
-        if (leaf_of(ctx, m, x) != leaf)
-            continue;
-        for (size_t j = 0; j + 1 < s.c; j++) {
-            float b[SLOW_FEATURES];
-            slow_vector(&l->e.pack, j, b);
-            s.phi[s.n * s.c + j] = slow_kernel(&m->o.kernel, x, b, r->d);
-        }
-        s.phi[s.n * s.c + s.c - 1] = 1;
-        s.label[s.n++] = &r->label[i];
-    }
-    free(order);
-    return s;
-}
-
-static void squared_free(squared *s) {
-    free(s->phi);
-    free(s->label);
-}
-
-static double sign_of(const squared *s, size_t i, size_t o) {
-    return (size_t)*s->label[i] == o ? 1 : -1;
-}
-
-static bool counts(const squared *s, size_t i) {
-    return !s->part || i % 5 != 4;
-}
-
-static double f_of(const squared *s, size_t i, const double *a) {
-    double f = 0;
-    for (size_t j = 0; j < s->c; j++)
-        f += s->phi[i * s->c + j] * a[j];
-    return f;
-}
-
-/* sum_i max(0, 1 - y f)^2 + lambda (n + 1) |a|^2, of one output. */
-static double loss_of(const squared *s, size_t o, const double *a) {
-    double loss = 0;
-    for (size_t j = 0; j < s->c; j++)
-        loss += s->ridge * a[j] * a[j];
-    for (size_t i = 0; i < s->n; i++) {
-        double off = fmax(0, 1 - sign_of(s, i, o) * f_of(s, i, a));
-        loss += counts(s, i) ? off * off : 0;
-    }
-    return loss;
-}
-
-/* Where the loss would be least if the same rows stayed within the margin. */
-static void newton_target(const squared *s, size_t o, const double *a, double *to) {
-    double gram[COLUMNS * COLUMNS] = {0};
-    memset(to, 0, s->c * sizeof *to);
-    for (size_t i = 0; i < s->n; i++) {
-        const double *phi = s->phi + i * s->c;
-        double y = sign_of(s, i, o);
-        if (!counts(s, i) || y * f_of(s, i, a) >= 1)
-            continue;
-        for (size_t j = 0; j < s->c; j++) {
-            to[j] += y * phi[j];
-            for (size_t h = 0; h < s->c; h++)
-                gram[j * s->c + h] += phi[j] * phi[h];
-        }
-    }
-    for (size_t j = 0; j < s->c; j++)
-        gram[j * s->c + j] += s->ridge;
-    assert_true(slow_solve(gram, s->c, to));
-}
-
-/* Newton's steps, halved where they go uphill. */
-static double least_loss(const squared *s, size_t o, double *a) {
-    double to[COLUMNS], next[COLUMNS];
-    memset(a, 0, COLUMNS * sizeof *a);
-    double least = loss_of(s, o, a);
-    for (int round = 0; round < 60; round++) {
-        double before = least;
-        newton_target(s, o, a, to);
-        for (double by = 1; by > 1e-6; by /= 2) {
-            for (size_t j = 0; j < s->c; j++)
-                next[j] = a[j] + by * (to[j] - a[j]);
-            if (loss_of(s, o, next) < least) {
-                least = loss_of(s, o, next);
-                memcpy(a, next, sizeof next);
-                break;
-            }
-        }
-        if (!(least < before * (1 - 1e-12)))
-            break;
-    }
-    return least;
-}
-
-/* The loss of all outputs with the leaf's coefficients times a number. */
-static double scaled_loss(const squared *s, const pt_leaf *leaf, double by) {
-    double sum = 0, a[COLUMNS];
-    for (size_t o = 0; o < s->k; o++) {
-        for (size_t j = 0; j + 1 < s->c; j++)
-            a[j] = by * leaf->e.coef[j * s->k + o];
-        a[s->c - 1] = by * leaf->bias[o];
-        sum += loss_of(s, o, a);
-    }
-    return sum;
-}
-
-/* With the number for which it is least: outputs keep the size that they had before. */
-static double own_loss(const squared *s, const pt_leaf *leaf) {
-    double low = 0, high = 1;
-    while (high < 1e6 && scaled_loss(s, leaf, 2 * high) < scaled_loss(s, leaf, high))
-        high *= 2;
-    high *= 2;
-    for (int round = 0; round < 80; round++) {
-        double a = low + (high - low) / 3, b = high - (high - low) / 3;
-        if (scaled_loss(s, leaf, a) < scaled_loss(s, leaf, b))
-            high = b;
-        else
-            low = a;
-    }
-    return scaled_loss(s, leaf, low);
-}
-
-/* Whether all leaves have what is best for this lambda: to a thousandth, or where the last steps
- * are short, in one leaf of eight, to a twentieth. */
-static bool is_fitted(const pt_model *m, squared *leaf, double lambda) {
-    size_t far = 0, off = 0;
-    for (size_t i = 0; i < m->leaves; i++) {
-        squared *s = &leaf[i];
-        double least = 0, a[COLUMNS];
-        s->ridge = lambda * (double)(s->n + 1);
-        for (size_t o = 0; o < s->k; o++)
-            least += least_loss(s, o, a);
-        double excess = own_loss(s, &m->leaf[i]) / (least + 1e-9 * (double)s->n) - 1;
-        far += excess > 1e-3;
-        off += excess > 0.05;
-    }
-    return !off && 8 * far <= m->leaves;
-}
-
-static double size_of(const squared *s, const pt_leaf *leaf) {
-    double sum = 0, a[COLUMNS];
-    for (size_t o = 0; o < s->k; o++) {
-        for (size_t j = 0; j + 1 < s->c; j++)
-            a[j] = leaf->e.coef[j * s->k + o];
-        a[s->c - 1] = leaf->bias[o];
-        for (size_t i = 0; i < s->n; i++)
-            sum += f_of(s, i, a) * f_of(s, i, a);
-    }
-    return sum;
-}
-
-/* The mean of the coefficients is what they are now. */
-static void compare_means(const pt_model *m) {
-    for (size_t i = 0; i < m->leaves; i++)
-        for (size_t j = 0; j < m->leaf[i].e.pack.n * m->outputs; j++)
-            assert_true(m->leaf[i].e.drift[j] == 0);
-}
-
-/* How many of the rows left out, apart from vectors, the fits without them are wrong about. */
-static size_t errors_left_out(squared *s, double lambda) {
-    double a[SLOW_OUTPUTS][COLUMNS], f[SLOW_OUTPUTS], gap;
-    size_t wrong = 0;
-    s->part = true;
-    s->ridge = lambda * (double)(s->n + 1);
-    for (size_t o = 0; o < s->k; o++)
-        (void)least_loss(s, o, a[o]);
-    s->part = false;
-    for (size_t i = 4; i < s->n; i += 5) {
-        bool vector = false;
-        for (size_t j = 0; j + 1 < s->c; j++) /* K(x, x) = 1 */
-            vector |= s->phi[i * s->c + j] >= 1;
-        for (size_t o = 0; o < s->k; o++)
-            f[o] = f_of(s, i, a[o]);
-        wrong += !vector && slow_winner(f, s->k, 1, &gap) != *s->label[i];
-    }
-    return wrong;
-}
-
-static const double lambdas[] = {10, 1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
-
-/* Few errors of the rows left out speak for the lambda that explains the coefficients. Steps that
- * end early may differ in a row. */
-static void check_lambda(const pt_model *m, squared *leaf, double lambda) {
-    size_t own = 0, least = SIZE_MAX;
-    for (size_t l = 0; l < LM_COUNT(lambdas); l++) {
-        size_t wrong = 0;
-        for (size_t i = 0; i < m->leaves; i++)
-            wrong += errors_left_out(&leaf[i], lambdas[l]);
-        least = wrong < least ? wrong : least;
-        own = lambdas[l] == lambda ? wrong : own;
-    }
-    assert_true(own <= least + 1);
-}
-
-/* 0: no lambda does. */
-static double explained_by(const pt_model *m, squared *leaf) {
-    for (size_t l = 0; l < LM_COUNT(lambdas); l++)
-        if (is_fitted(m, leaf, lambdas[l]))
-            return lambdas[l];
-    return 0;
-}
-
-static void check_finish(kind of, size_t classes, const char *usually, uint64_t seed) {
-    char text[160];
-    limn_context *ctx = make_context(NULL, 2, seed);
-    rows r = draw_rows(of, 500, 3, classes, seed);
-    squared leaf[64];
-    lm_train_set set = set_of(&r, r.n);
-    (void)snprintf(text, sizeof text, "gamma=0.3 epochs=2 finish=no %s", usually);
-    pt_model *before = train(ctx, &r, r.n, text), *m = train(ctx, &r, r.n, text);
-    assert_int_equal(pt_finish(ctx, &set, m), LIMN_OK);
-    for (size_t i = 0; i < m->leaves; i++) {
-        leaf[i] = squared_of(ctx, m, &r, i);
-        double a = size_of(&leaf[i], &before->leaf[i]), b = size_of(&leaf[i], &m->leaf[i]);
-        assert_true(fabs(a - b) <= 1e-3 * a);
-    }
-    double lambda = explained_by(m, leaf);
-    if (!(lambda > 0))
-        fail_msg("%s: no lambda explains the coefficients", text);
-    if (m->o.kernel.type == LM_RBF)
-        check_lambda(m, leaf, lambda);
-    compare_means(m);
-    for (size_t i = 0; i < m->leaves; i++)
-        squared_free(&leaf[i]);
-    pt_destroy(&ctx->mem, m);
-    pt_destroy(&ctx->mem, before);
-    free_rows(&r);
-    limn_context_free(ctx);
-}
-
-static void test_the_last_fit_minimises_the_squared_hinge_of_each_leaf(void **state) {
-    static const char *const texts[] = {"budget=8 depth=2", "budget=20 depth=0",
-                                        "budget=6 depth=3 split=zpq",
-                                        "budget=10 depth=1 kernel=poly coef0=1 degree=2"};
-    (void)state;
-    for (size_t t = 0; t < LM_COUNT(texts); t++)
-        for (size_t classes = 2; classes <= 3; classes++) {
-            check_finish(CURVED, classes, texts[t], t);
-            check_finish(FAR, classes, texts[t], t);
-            check_finish(NOISE, classes, texts[t], t);
-        }
-}
-
-static void test_few_rows_per_vector_leave_the_coefficients_as_they_are(void **state) {
-    (void)state;
-    limn_context *ctx = make_context(NULL, 1, 5);
-    rows r = draw_rows(NOISE, 100, 3, 2, 5);
-    static const char text[] = "gamma=1 budget=30 depth=0 project=0 ";
-    char other[128];
-    (void)snprintf(other, sizeof other, "%s finish=no", text);
-    pt_model *a = train(ctx, &r, r.n, text), *b = train(ctx, &r, r.n, other);
-    assert_true(10 * a->leaf[0].e.pack.n > r.n);
-    assert_same_bytes(ctx, a, b);
-    pt_destroy(&ctx->mem, a);
-    pt_destroy(&ctx->mem, b);
-    free_rows(&r);
-    limn_context_free(ctx);
-}
-
-/* ---- gamma ---- */
-
-/* The mean over all pairs of rows of what gamma is multiplied by. */
-static double spread_of(const rows *r, lm_kernel_type type) {
-    double sum = 0;
-    for (size_t i = 0; i < r->n; i++)
-        for (size_t h = 0; h < r->n; h++)
-            for (size_t j = 0; j < r->d; j++) {
-                double u = (double)r->x[i * r->d + j], v = (double)r->x[h * r->d + j];
-                double off = (u - v) * (u - v), chi2 = u + v > 0 ? off / (u + v) : 0;
-                sum += type == LM_RBF ? off : type == LM_CHI2_KERNEL ? chi2 : u * u;
-            }
-    return sum / (double)r->n / (double)r->n;
-}
-
-static double errors_with(limn_context *ctx, const rows *r, size_t n, const pt_options *options,
-                          double gamma) {
-    pt_options o = *options;
-    pt_model *m = NULL;
-    double wrong[2] = {0, 0};
-    lm_train_set set = set_of(r, r->n);
-    o.kernel.gamma = gamma;
-    assert_int_equal(pt_new(ctx, &o, r->d, r->classes, &m), LIMN_OK);
-    assert_int_equal(pt_pass(ctx, m, &set, NULL, n, "finding gamma", wrong), LIMN_OK);
-    pt_destroy(&ctx->mem, m);
-    return fmin(wrong[0], wrong[1]);
-}
-
-/* No power of two that is tried for certain has fewer errors, or as many and is smaller. */
-static void check_gamma(const char *usually, kind of, size_t n, uint64_t seed) {
-    char text[160];
-    int exponent;
-    limn_context *ctx = make_context(NULL, 2, seed);
-    rows r = draw_rows(of, n, 3, 2 + seed % 2, seed);
-    (void)snprintf(text, sizeof text, "%s order=file epochs=1 budget=10", usually);
-    pt_options o = options_of(ctx, text);
-    pt_model *m = train(ctx, &r, r.n, text);
-    double gamma = m->o.kernel.gamma, spread = spread_of(&r, o.kernel.type);
-    assert_true(frexp(gamma, &exponent) == 0.5);
-    assert_true(gamma * spread >= 1.0 / 32 && gamma * spread <= 256);
-    double own = errors_with(ctx, &r, r.n, &o, gamma);
-    for (double other = ldexp(1, -20); other < 1e6; other *= 2) {
-        if (other * spread < 1.0 / 8 || other * spread > 64)
-            continue;
-        double errors = errors_with(ctx, &r, r.n, &o, other);
-        assert_true(other < gamma ? errors > own : errors >= own);
-    }
-    pt_destroy(&ctx->mem, m);
-    free_rows(&r);
-    limn_context_free(ctx);
-}
-
-static void test_gamma_is_the_power_of_two_with_the_fewest_errors(void **state) {
-    (void)state;
-    for (uint64_t seed = 0; seed < 4; seed++) {
-        check_gamma("kernel=rbf", CURVED, 200 + 50 * seed, seed);
-        check_gamma("kernel=rbf average=no", GRID, 150, seed);
-        check_gamma("kernel=chi2 depth=2", POSITIVE, 150, seed);
-        check_gamma("kernel=poly degree=2 coef0=1", CURVED, 150, seed);
-    }
-}
-
-/* Rows 0 and 3000 decide between the best three of the first 3000. */
-static void test_gamma_is_chosen_again_with_more_rows(void **state) {
-    (void)state;
-    enum { N = 3400, FIRST = 3000, TRIED = 24 };
-    limn_context *ctx = make_context(NULL, 2, 1);
-    rows r = draw_rows(CURVED, N, 2, 2, 8);
-    static const char text[] = "order=file epochs=1 budget=4 depth=2";
-    pt_options o = options_of(ctx, text);
-    pt_model *m = train(ctx, &r, N, text);
-    double spread = spread_of(&(rows){.n = 500, .d = 2, .x = r.x}, LM_RBF);
-    double own = errors_with(ctx, &r, N, &o, m->o.kernel.gamma);
-    double first = errors_with(ctx, &r, FIRST, &o, m->o.kernel.gamma);
-    size_t better = 0;
-    for (double other = ldexp(1, -20); other < 1e6; other *= 2) {
-        if (other * spread < 1.0 / 8 || other * spread > 64)
-            continue;
-        double errors = errors_with(ctx, &r, FIRST, &o, other);
-        better += errors < first;
-        if (errors < first) /* among the best three, too */
-            assert_true(errors_with(ctx, &r, N, &o, other) >= own);
-    }
-    assert_true(better <= 2);
-    pt_destroy(&ctx->mem, m);
-    free_rows(&r);
-    limn_context_free(ctx);
-}
-
-static void test_gamma_of_equal_rows_is_1(void **state) {
-    (void)state;
-    limn_context *ctx = make_context(NULL, 1, 1);
-    rows r = draw_rows(NOISE, 50, 2, 2, 8);
-    for (size_t j = 0; j < 100; j++)
-        r.x[j] = 2;
-    pt_model *m = train(ctx, &r, r.n, "");
-    assert_true(m->o.kernel.gamma == 1);
-    pt_destroy(&ctx->mem, m);
-    free_rows(&r);
-    limn_context_free(ctx);
 }
 
 /* ---- what is refused ---- */
@@ -692,14 +428,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_training_on_all_equals_training_on_some_and_learning_the_rest),
         cmocka_unit_test(test_saving_and_loading_change_no_answer),
+        cmocka_unit_test(test_each_pass_has_the_rows_in_a_new_order),
+        cmocka_unit_test(test_defaults_are_those_that_the_parameters_promise),
         cmocka_unit_test(test_shares_of_errors_are_those_before_each_row_and_fade),
+        cmocka_unit_test(test_probabilities_are_as_sure_as_answers_are_right),
         cmocka_unit_test(test_more_classes_change_no_answer_about_the_first_ones),
+        cmocka_unit_test(test_more_classes_change_nothing_that_leaves_know),
         cmocka_unit_test(test_classes_that_come_late_are_learned),
-        cmocka_unit_test(test_the_last_fit_minimises_the_squared_hinge_of_each_leaf),
-        cmocka_unit_test(test_few_rows_per_vector_leave_the_coefficients_as_they_are),
-        cmocka_unit_test(test_gamma_is_the_power_of_two_with_the_fewest_errors),
-        cmocka_unit_test(test_gamma_is_chosen_again_with_more_rows),
-        cmocka_unit_test(test_gamma_of_equal_rows_is_1),
         cmocka_unit_test(test_parameters_that_make_no_sense_are_refused),
         cmocka_unit_test(test_kernels_for_numbers_above_0_scale_to_them_or_refuse_others),
     };
