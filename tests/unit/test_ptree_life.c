@@ -187,6 +187,21 @@ static double log_loss(limn_context *ctx, const pt_model *m, const rows *r, size
     return sum;
 }
 
+/* p_a / p_b is the exponential of the slope of the answer times the score of the pair. */
+static void check_odds(limn_context *ctx, const pt_model *m, const float *x) {
+    void *scratch = scratch_for(ctx, m);
+    double p[SLOW_OUTPUTS], scores[SLOW_OUTPUTS * SLOW_OUTPUTS], slope;
+    size_t at = 0;
+    slope = m->slope[class_of(ctx, m, x)];
+    pt_proba(m, x, 1, p, scratch);
+    scores_of(ctx, m, x, scores);
+    for (size_t a = 0; a < m->classes; a++)
+        for (size_t b = a + 1; b < m->classes; b++, at++)
+            if (p[a] > 1e-9 && p[b] > 1e-9)
+                assert_true(fabs(log(p[a] / p[b]) - slope * scores[at]) <= 1e-6);
+    lm_free_aligned(&ctx->mem, scratch);
+}
+
 /* Probabilities that are twice as sure, or half as sure, explain new rows worse. */
 static void test_probabilities_are_as_sure_as_answers_are_right(void **state) {
     static const char *const texts[] = {"gamma=1 budget=20 depth=2 finish=no",
@@ -199,6 +214,8 @@ static void test_probabilities_are_as_sure_as_answers_are_right(void **state) {
             rows r = draw_rows(CURVED, 4000, 2, classes, t);
             pt_model *m = train(ctx, &r, 2500, texts[t]);
             double own = log_loss(ctx, m, &r, 2500);
+            for (size_t i = 3900; i < 4000; i++)
+                check_odds(ctx, m, r.x + i * 2);
             for (size_t c = 0; c < classes; c++)
                 m->slope[c] *= 2;
             assert_true(own < log_loss(ctx, m, &r, 2500));

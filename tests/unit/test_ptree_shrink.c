@@ -149,7 +149,7 @@ static void slow_normal_solve(const slow_normal *e, double lambda, double *coef)
     for (size_t j = 0; j < e->v; j++)
         room.gram[j * (e->v + 1) + j] += lambda * (e->rows + 1);
     memcpy(coef, e->right, (e->v + 1) * sizeof *coef);
-    if (!e->rows || !slow_solve(room.gram, e->v + 1, coef))
+    if (!(e->rows > 0) || !slow_solve(room.gram, e->v + 1, coef))
         memset(coef, 0, (e->v + 1) * sizeof *coef);
 }
 
