@@ -39,7 +39,9 @@ int pt_side(const lm_kernel *kernel, const pt_node *node, const float *x, size_t
     }
     lm_pack_query(&node->pack, lm_kernel_metric(kernel), 0, 1, x, values);
     lm_kernel_apply(kernel, values, LM_PANEL);
-    return !((double)values[0] <= node->threshold);
+    /* As lm_expansion_values has it, from which the test was found: NaN is 0. */
+    double value = values[0] == values[0] ? (double)values[0] : 0;
+    return !(value <= node->threshold);
 }
 
 size_t pt_route(const pt_model *m, const float *x, float *values, size_t *levels) {
