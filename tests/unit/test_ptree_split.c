@@ -404,26 +404,37 @@ static void test_splits_of_rows_in_one_direction_agree_with_their_tests(void **s
     }
 }
 
-/* Kernel values and sums of such rows overflow, or are no numbers. */
-static void test_splits_of_huge_and_tiny_rows_agree_with_their_tests(void **state) {
+static void check_range(size_t i, float scale) {
     static const char *const list[] = {"linear", "poly gamma=1 degree=3", "rbf gamma=1e-30"};
+    char text[128];
+    rows r = draw_rows(CURVED, 5 + i % 30, 3, 2, i);
+    scene s;
+    pt_fork fork;
+    for (size_t j = 0; j < r.n * 3; j++)
+        r.x[j] *= scale;
+    (void)snprintf(text, sizeof text, "style=%s split=%s kernel=%s budget=20 kept=4",
+                   i / 18 % 2 ? "paper" : "tree", splits[i % 6], list[i / 6 % 3]);
+    open_scene(&s, text, r, 6, i);
+    assert_int_equal(pt_split_leaf(s.ctx, s.m, &s.leaf, &fork), LIMN_OK);
+    if (fork.valid)
+        check_halves(&s, &fork);
+    pt_fork_free(&s.ctx->mem, &fork);
+    close_scene(&s);
+}
+
+/* Kernel values and sums of such rows overflow, or are no numbers, depending on whether the
+ * instruction set rounds products before it adds them. */
+static void test_splits_of_huge_and_tiny_rows_agree_with_their_tests(void **state) {
+    static const float scales[] = {1e36f, 1e18f, 1e12f, 1e-30f};
+    const char *own = lm_isa_name();
     (void)state;
-    for (size_t i = 0; i < 144; i++) {
-        char text[128];
-        rows r = draw_rows(CURVED, 5 + i % 30, 3, 2, i);
-        scene s;
-        pt_fork fork;
-        for (size_t j = 0; j < r.n * 3; j++)
-            r.x[j] *= i / 36 == 0 ? 1e36f : i / 36 == 1 ? 1e18f : i / 36 == 2 ? 1e-30f : 1e12f;
-        (void)snprintf(text, sizeof text, "style=%s split=%s kernel=%s budget=20 kept=4",
-                       i / 18 % 2 ? "paper" : "tree", splits[i % 6], list[i / 6 % 3]);
-        open_scene(&s, text, r, 6, i);
-        assert_int_equal(pt_split_leaf(s.ctx, s.m, &s.leaf, &fork), LIMN_OK);
-        if (fork.valid)
-            check_halves(&s, &fork);
-        pt_fork_free(&s.ctx->mem, &fork);
-        close_scene(&s);
+    for (size_t isa = 0; lm_isa_at(isa); isa++) {
+        assert_true(lm_isa_use(lm_isa_at(isa)));
+        for (size_t i = 0; i < 72; i++)
+            for (size_t scale = 0; scale < LM_COUNT(scales); scale++)
+                check_range(i, scales[scale]);
     }
+    assert_true(lm_isa_use(own));
 }
 
 static void test_rows_that_cannot_be_divided_are_not(void **state) {
