@@ -191,7 +191,7 @@ static lm_touched mean_touched(const pt_model *m) {
         sum.vectors += share * own.vectors;
         sum.bytes += share * own.bytes;
     }
-    double by = rows > 0 ? 1 / rows : 0;
+    double by = rows > 0 ? 1.0 / rows : 0;
     return (lm_touched){sum.vectors * by, sum.bytes * by};
 }
 
