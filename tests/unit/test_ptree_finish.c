@@ -286,6 +286,27 @@ static void test_few_rows_per_vector_leave_the_coefficients_as_they_are(void **s
     limn_context_free(ctx);
 }
 
+/* Leaves and gammas are worked on at the same time. */
+static void test_threads_change_no_byte(void **state) {
+    (void)state;
+    limn_context *ctx = make_context(NULL, 1, 5);
+    for (size_t classes = 2; classes <= 3; classes++) {
+        rows r = draw_rows(CURVED, 600, 3, classes, 5);
+        pt_model *one = train(ctx, &r, r.n, "budget=8 depth=3");
+        assert_true(one->leaves > 2);
+        for (int threads = 2; threads <= 3; threads++) {
+            limn_context *other = make_context(NULL, threads, 5);
+            pt_model *m = train(other, &r, r.n, "budget=8 depth=3");
+            assert_same_bytes(ctx, one, m);
+            pt_destroy(&other->mem, m);
+            limn_context_free(other);
+        }
+        pt_destroy(&ctx->mem, one);
+        free_rows(&r);
+    }
+    limn_context_free(ctx);
+}
+
 /* ---- gamma ---- */
 
 /* The mean over all pairs of rows of what gamma is multiplied by. */
@@ -412,6 +433,7 @@ static void test_gamma_of_equal_rows_is_1(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_last_fit_minimises_the_squared_hinge_of_each_leaf),
+        cmocka_unit_test(test_threads_change_no_byte),
         cmocka_unit_test(test_few_rows_per_vector_leave_the_coefficients_as_they_are),
         cmocka_unit_test(test_gamma_is_the_power_of_two_with_the_fewest_errors),
         cmocka_unit_test(test_the_best_three_gammas_are_tried_again_with_more_rows),
