@@ -621,11 +621,11 @@ static void test_trees_of_numbers_above_0_learn_row_by_row_as_defined(void **sta
 
 /* Rows are all the same, labels take turns: every row is a mistake. */
 static void check_equal_rows(float value, const char *text) {
-    enum { N = 60 };
+    enum { N = 200 };
     limn_context *ctx = make_context(NULL, 1, 2);
     rows r = draw_rows(NOISE, N, 3, 2, 1);
     pt_model *m = new_model(ctx, text, 3, 2);
-    size_t budget = m->o.budget, kept = m->o.kept, full = 0;
+    size_t budget = m->o.budget, kept = m->o.kept, after = 0;
     for (size_t i = 0; i < N; i++) {
         for (size_t j = 0; j < 3; j++)
             r.x[i * 3 + j] = value;
@@ -634,12 +634,14 @@ static void check_equal_rows(float value, const char *text) {
         const pt_leaf *l = &m->leaf[0];
         assert_int_equal(m->leaves, 1);
         assert_int_equal(l->e.pack.n, i + 1 < budget ? i + 1 : budget);
-        full += i + 1 > budget;
-        /* An attempt, then C mistakes without one. */
-        assert_int_equal(l->wait, full ? kept - (full - 1) % (kept + 1) : 0);
+        /* An attempt, once the leaf is full, then C mistakes without one. */
+        after += after || l->wait;
+        assert_int_equal(l->wait, after ? kept - (after - 1) % (kept + 1) : 0);
+        assert_true(!after || i >= budget);
         for (size_t v = 0; v < l->e.pack.n; v++) /* the oldest has gone */
             assert_true(l->e.coef[v] == ((i + 1 - l->e.pack.n + v) % 2 ? -1 : 1));
     }
+    assert_true(after > kept + 1);
     pt_destroy(&ctx->mem, m);
     free_rows(&r);
     limn_context_free(ctx);

@@ -294,10 +294,12 @@ static void test_more_classes_change_no_answer_about_the_first_ones(void **state
 static void test_more_classes_change_nothing_that_leaves_know(void **state) {
     (void)state;
     limn_context *ctx = make_context(NULL, 1, 1);
-    rows r = draw_rows(NOISE, 40, 2, 2, 1);
-    for (size_t j = 0; j < 80; j++)
+    rows r = draw_rows(NOISE, 400, 2, 2, 1);
+    for (size_t j = 0; j < 800; j++)
         r.x[j] = 1;
-    pt_model *m = train(ctx, &r, 38, ONLINE "budget=8 kept=7 project=0 margin=100");
+    pt_model *m = train(ctx, &r, 5, ONLINE "budget=8 kept=7 project=0 margin=100");
+    for (size_t i = 5; i < r.n && !m->leaf[0].wait; i++)
+        learn(ctx, m, &r, i, 1, NULL);
     pt_leaf before = m->leaf[0];
     uint64_t count[2] = {before.count[0], before.count[1]};
     assert_true(before.wait > 0);
