@@ -46,7 +46,7 @@ bool pt_cut(const double *score, size_t n, size_t *order, uint8_t *side, double 
     size_t best = 0, least = n;
     sort(score, order, n);
     for (size_t i = 1; i < n; i++) { /* i rows below the cut */
-        size_t off = i > n / 2 ? i - n / 2 : n / 2 - i;
+        size_t off = 2 * i > n ? 2 * i - n : n - 2 * i;
         if (score[order[i - 1]] < score[order[i]] && off < least) {
             least = off;
             best = i;

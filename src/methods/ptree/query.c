@@ -31,7 +31,8 @@ int pt_side(const lm_kernel *kernel, const pt_node *node, const float *x, size_t
     double dot;
     if (node->w) {
         lm_gather_kernel(LM_DOT)(x, node->w, stride, &first, 1, &dot);
-        return !(dot > node->threshold * length);
+        /* Rounded as when the test was found, and not divided where that changes nothing. */
+        return !((length < 1 || length > 1 ? dot / length : dot) > node->threshold);
     }
     if (node->side) {
         lm_pack_query(&node->pack, LM_L2, 0, node->pack.panels, x, values);
@@ -39,7 +40,9 @@ int pt_side(const lm_kernel *kernel, const pt_node *node, const float *x, size_t
     }
     lm_pack_query(&node->pack, lm_kernel_metric(kernel), 0, 1, x, values);
     lm_kernel_apply(kernel, values, LM_PANEL);
-    return !((double)values[0] <= node->threshold);
+    /* As lm_expansion_values has it, from which the test was found: NaN is 0. */
+    double value = values[0] == values[0] ? (double)values[0] : 0;
+    return !(value <= node->threshold);
 }
 
 size_t pt_route(const pt_model *m, const float *x, float *values, size_t *levels) {

@@ -1,0 +1,443 @@
+/* test_ptree_finish.c: the last fit of a training against slow minimisation, and the choice of
+ * gamma. */
+#include "ptree_slow.h"
+
+/* ---- the last fit ---- */
+
+enum { COLUMNS = 24 };
+
+/* The rows of one leaf: phi has the kernels of its vectors and 1. */
+typedef struct squared {
+    size_t n, c, k;
+    bool part;   /* without the rows that are left out */
+    double *phi; /* n x c */
+    const int32_t **label;
+    double ridge;
+} squared;
+
+/* In a random order: of each five, the last row is left out at first. */
+static squared squared_of(limn_context *ctx, const pt_model *m, const rows *r, size_t leaf) {
+    const pt_leaf *l = &m->leaf[leaf];
+    squared s = {.c = l->e.pack.n + 1, .k = m->outputs};
+    size_t *order = malloc(r->n * sizeof *order);
+    lm_rng rng = pt_random(m, PT_SAMPLE, 1);
+    assert_true(s.c <= COLUMNS);
+    s.phi = malloc((r->n + 1) * s.c * sizeof *s.phi);
+    s.label = malloc((r->n + 1) * sizeof *s.label);
+    for (size_t i = 0; i < r->n; i++)
+        order[i] = i;
+    lm_rng_shuffle(&rng, order, r->n);
+    for (size_t place = 0; place < r->n; place++) {
+        size_t i = order[place];
+        const float *x = r->x + i * r->d;
+        if (leaf_of(ctx, m, x) != leaf)
+            continue;
+        for (size_t j = 0; j + 1 < s.c; j++) {
+            float b[SLOW_FEATURES];
+            slow_vector(&l->e.pack, j, b);
+            s.phi[s.n * s.c + j] = slow_kernel(&m->o.kernel, x, b, r->d);
+        }
+        s.phi[s.n * s.c + s.c - 1] = 1;
+        s.label[s.n++] = &r->label[i];
+    }
+    free(order);
+    return s;
+}
+
+static void squared_free(squared *s) {
+    free(s->phi);
+    free(s->label);
+}
+
+static double sign_of(const squared *s, size_t i, size_t o) {
+    return (size_t)*s->label[i] == o ? 1 : -1;
+}
+
+static bool counts(const squared *s, size_t i) {
+    return !s->part || i % 5 != 4;
+}
+
+static double f_of(const squared *s, size_t i, const double *a) {
+    double f = 0;
+    for (size_t j = 0; j < s->c; j++)
+        f += s->phi[i * s->c + j] * a[j];
+    return f;
+}
+
+/* sum_i max(0, 1 - y f)^2 + lambda (n + 1) |a|^2, of one output. */
+static double loss_of(const squared *s, size_t o, const double *a) {
+    double loss = 0;
+    for (size_t j = 0; j < s->c; j++)
+        loss += s->ridge * a[j] * a[j];
+    for (size_t i = 0; i < s->n; i++) {
+        double off = fmax(0, 1 - sign_of(s, i, o) * f_of(s, i, a));
+        loss += counts(s, i) ? off * off : 0;
+    }
+    return loss;
+}
+
+/* Where the loss would be least if the same rows stayed within the margin. */
+static void newton_target(const squared *s, size_t o, const double *a, double *to) {
+    double gram[COLUMNS * COLUMNS] = {0};
+    memset(to, 0, s->c * sizeof *to);
+    for (size_t i = 0; i < s->n; i++) {
+        const double *phi = s->phi + i * s->c;
+        double y = sign_of(s, i, o);
+        if (!counts(s, i) || y * f_of(s, i, a) >= 1)
+            continue;
+        for (size_t j = 0; j < s->c; j++) {
+            to[j] += y * phi[j];
+            for (size_t h = 0; h < s->c; h++)
+                gram[j * s->c + h] += phi[j] * phi[h];
+        }
+    }
+    for (size_t j = 0; j < s->c; j++)
+        gram[j * s->c + j] += s->ridge;
+    assert_true(slow_solve(gram, s->c, to));
+}
+
+/* Newton's steps, halved where they go uphill. */
+static double least_loss(const squared *s, size_t o, double *a) {
+    double to[COLUMNS], next[COLUMNS];
+    memset(a, 0, COLUMNS * sizeof *a);
+    double least = loss_of(s, o, a);
+    for (int round = 0; round < 60; round++) {
+        double before = least;
+        newton_target(s, o, a, to);
+        for (double by = 1; by > 1e-6; by /= 2) {
+            for (size_t j = 0; j < s->c; j++)
+                next[j] = a[j] + by * (to[j] - a[j]);
+            if (loss_of(s, o, next) < least) {
+                least = loss_of(s, o, next);
+                memcpy(a, next, sizeof next);
+                break;
+            }
+        }
+        if (!(least < before * (1 - 1e-12)))
+            break;
+    }
+    return least;
+}
+
+/* The loss of all outputs with the leaf's coefficients times a number. */
+static double scaled_loss(const squared *s, const pt_leaf *leaf, double by) {
+    double sum = 0, a[COLUMNS];
+    for (size_t o = 0; o < s->k; o++) {
+        for (size_t j = 0; j + 1 < s->c; j++)
+            a[j] = by * leaf->e.coef[j * s->k + o];
+        a[s->c - 1] = by * leaf->bias[o];
+        sum += loss_of(s, o, a);
+    }
+    return sum;
+}
+
+/* With the number for which it is least: outputs keep the size that they had before. */
+static double own_loss(const squared *s, const pt_leaf *leaf) {
+    double low = 0, high = 1;
+    while (high < 1e6 && scaled_loss(s, leaf, 2 * high) < scaled_loss(s, leaf, high))
+        high *= 2;
+    high *= 2;
+    for (int round = 0; round < 80; round++) {
+        double a = low + (high - low) / 3, b = high - (high - low) / 3;
+        if (scaled_loss(s, leaf, a) < scaled_loss(s, leaf, b))
+            high = b;
+        else
+            low = a;
+    }
+    return scaled_loss(s, leaf, low);
+}
+
+/* Whether all leaves have what is best for this lambda: to a thousandth, or where the last steps
+ * are short, in one leaf of eight, to a twentieth. */
+static bool is_fitted(const pt_model *m, squared *leaf, double lambda) {
+    size_t far = 0, off = 0;
+    for (size_t i = 0; i < m->leaves; i++) {
+        squared *s = &leaf[i];
+        double least = 0, a[COLUMNS];
+        s->ridge = lambda * (double)(s->n + 1);
+        for (size_t o = 0; o < s->k; o++)
+            least += least_loss(s, o, a);
+        double excess = own_loss(s, &m->leaf[i]) / (least + 1e-9 * (double)s->n) - 1;
+        far += excess > 1e-3;
+        off += excess > 0.05;
+    }
+    return !off && 8 * far <= m->leaves;
+}
+
+static double size_of(const squared *s, const pt_leaf *leaf) {
+    double sum = 0, a[COLUMNS];
+    for (size_t o = 0; o < s->k; o++) {
+        for (size_t j = 0; j + 1 < s->c; j++)
+            a[j] = leaf->e.coef[j * s->k + o];
+        a[s->c - 1] = leaf->bias[o];
+        for (size_t i = 0; i < s->n; i++)
+            sum += f_of(s, i, a) * f_of(s, i, a);
+    }
+    return sum;
+}
+
+/* The mean of the coefficients is what they are now, after as many rows as before. */
+static void compare_means(const pt_model *m, const pt_model *before) {
+    for (size_t i = 0; i < m->leaves; i++)
+        assert_true(m->leaf[i].e.steps == before->leaf[i].e.steps);
+    for (size_t i = 0; i < m->leaves; i++)
+        for (size_t j = 0; j < m->leaf[i].e.pack.n * m->outputs; j++)
+            assert_true(m->leaf[i].e.drift[j] == 0);
+}
+
+/* How many of the rows left out, apart from vectors, the fits without them are wrong about. */
+static size_t errors_left_out(squared *s, double lambda) {
+    double a[SLOW_OUTPUTS][COLUMNS], f[SLOW_OUTPUTS], gap;
+    size_t wrong = 0;
+    s->part = true;
+    s->ridge = lambda * (double)(s->n + 1);
+    for (size_t o = 0; o < s->k; o++)
+        (void)least_loss(s, o, a[o]);
+    s->part = false;
+    for (size_t i = 4; i < s->n; i += 5) {
+        bool vector = false;
+        for (size_t j = 0; j + 1 < s->c; j++) /* K(x, x) = 1 */
+            vector |= s->phi[i * s->c + j] >= 1;
+        for (size_t o = 0; o < s->k; o++)
+            f[o] = f_of(s, i, a[o]);
+        wrong += !vector && slow_winner(f, s->k, 1, &gap) != *s->label[i];
+    }
+    return wrong;
+}
+
+static const double lambdas[] = {10, 1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
+
+/* Few errors of the rows left out speak for the lambda that explains the coefficients. Steps that
+ * end early may differ in a row. */
+static void check_lambda(const pt_model *m, squared *leaf, double lambda) {
+    size_t own = 0, least = SIZE_MAX;
+    for (size_t l = 0; l < LM_COUNT(lambdas); l++) {
+        size_t wrong = 0;
+        for (size_t i = 0; i < m->leaves; i++)
+            wrong += errors_left_out(&leaf[i], lambdas[l]);
+        least = wrong < least ? wrong : least;
+        own = lambdas[l] == lambda ? wrong : own;
+    }
+    assert_true(own <= least + 1);
+}
+
+/* 0: no lambda does. */
+static double explained_by(const pt_model *m, squared *leaf) {
+    for (size_t l = 0; l < LM_COUNT(lambdas); l++)
+        if (is_fitted(m, leaf, lambdas[l]))
+            return lambdas[l];
+    return 0;
+}
+
+static void check_finish(kind of, size_t classes, const char *usually, uint64_t seed) {
+    char text[160];
+    limn_context *ctx = make_context(NULL, 2, seed);
+    rows r = draw_rows(of, 500, 3, classes, seed);
+    squared leaf[64];
+    lm_train_set set = set_of(&r, r.n);
+    (void)snprintf(text, sizeof text, "gamma=0.3 epochs=2 finish=no %s", usually);
+    pt_model *before = train(ctx, &r, r.n, text), *m = train(ctx, &r, r.n, text);
+    assert_int_equal(pt_finish(ctx, &set, m), LIMN_OK);
+    for (size_t i = 0; i < m->leaves; i++) {
+        leaf[i] = squared_of(ctx, m, &r, i);
+        double a = size_of(&leaf[i], &before->leaf[i]), b = size_of(&leaf[i], &m->leaf[i]);
+        assert_true(fabs(a - b) <= 1e-3 * a);
+    }
+    double lambda = explained_by(m, leaf);
+    if (!(lambda > 0))
+        fail_msg("%s: no lambda explains the coefficients", text);
+    if (m->o.kernel.type == LM_RBF)
+        check_lambda(m, leaf, lambda);
+    compare_means(m, before);
+    for (size_t i = 0; i < m->leaves; i++)
+        squared_free(&leaf[i]);
+    pt_destroy(&ctx->mem, m);
+    pt_destroy(&ctx->mem, before);
+    free_rows(&r);
+    limn_context_free(ctx);
+}
+
+static void test_the_last_fit_minimises_the_squared_hinge_of_each_leaf(void **state) {
+    static const char *const texts[] = {"budget=8 depth=2", "budget=20 depth=0",
+                                        "budget=6 depth=3 split=zpq",
+                                        "budget=10 depth=1 kernel=poly coef0=1 degree=2"};
+    (void)state;
+    for (size_t t = 0; t < LM_COUNT(texts); t++)
+        for (size_t classes = 2; classes <= 3; classes++) {
+            check_finish(CURVED, classes, texts[t], t);
+            check_finish(FAR, classes, texts[t], t);
+            check_finish(NOISE, classes, texts[t], t);
+        }
+}
+
+static void test_few_rows_per_vector_leave_the_coefficients_as_they_are(void **state) {
+    (void)state;
+    limn_context *ctx = make_context(NULL, 1, 5);
+    rows r = draw_rows(NOISE, 100, 3, 2, 5);
+    static const char text[] = "gamma=1 budget=30 depth=0 project=0 ";
+    char other[128];
+    (void)snprintf(other, sizeof other, "%s finish=no", text);
+    pt_model *a = train(ctx, &r, r.n, text), *b = train(ctx, &r, r.n, other);
+    assert_true(10 * a->leaf[0].e.pack.n > r.n);
+    assert_same_bytes(ctx, a, b);
+    pt_destroy(&ctx->mem, a);
+    pt_destroy(&ctx->mem, b);
+    free_rows(&r);
+    limn_context_free(ctx);
+}
+
+/* Leaves and gammas are worked on at the same time. */
+static void test_threads_change_no_byte(void **state) {
+    (void)state;
+    limn_context *ctx = make_context(NULL, 1, 5);
+    for (size_t classes = 2; classes <= 3; classes++) {
+        rows r = draw_rows(CURVED, 600, 3, classes, 5);
+        pt_model *one = train(ctx, &r, r.n, "budget=8 depth=3");
+        assert_true(one->leaves > 2);
+        for (int threads = 2; threads <= 3; threads++) {
+            limn_context *other = make_context(NULL, threads, 5);
+            pt_model *m = train(other, &r, r.n, "budget=8 depth=3");
+            assert_same_bytes(ctx, one, m);
+            pt_destroy(&other->mem, m);
+            limn_context_free(other);
+        }
+        pt_destroy(&ctx->mem, one);
+        free_rows(&r);
+    }
+    limn_context_free(ctx);
+}
+
+/* ---- gamma ---- */
+
+/* The mean over all pairs of rows of what gamma is multiplied by. */
+static double spread_of(const rows *r, lm_kernel_type type) {
+    double sum = 0;
+    for (size_t i = 0; i < r->n; i++)
+        for (size_t h = 0; h < r->n; h++)
+            for (size_t j = 0; j < r->d; j++) {
+                double u = (double)r->x[i * r->d + j], v = (double)r->x[h * r->d + j];
+                double off = (u - v) * (u - v), chi2 = u + v > 0 ? off / (u + v) : 0;
+                sum += type == LM_RBF ? off : type == LM_CHI2_KERNEL ? chi2 : u * u;
+            }
+    return sum / (double)r->n / (double)r->n;
+}
+
+static double errors_with(limn_context *ctx, const rows *r, size_t n, const pt_options *options,
+                          double gamma) {
+    pt_options o = *options;
+    pt_model *m = NULL;
+    double wrong[2] = {0, 0};
+    lm_train_set set = set_of(r, r->n);
+    o.kernel.gamma = gamma;
+    assert_int_equal(pt_new(ctx, &o, r->d, r->classes, &m), LIMN_OK);
+    assert_int_equal(pt_pass(ctx, m, &set, NULL, n, "finding gamma", wrong), LIMN_OK);
+    pt_destroy(&ctx->mem, m);
+    return fmin(wrong[0], wrong[1]);
+}
+
+/* No power of two that is tried for certain has fewer errors, or as many and is smaller. */
+static void check_gamma(const char *usually, kind of, size_t n, uint64_t seed) {
+    char text[160];
+    int exponent;
+    limn_context *ctx = make_context(NULL, 2, seed);
+    rows r = draw_rows(of, n, 3, 2 + seed % 2, seed);
+    (void)snprintf(text, sizeof text, "%s order=file epochs=1 budget=10", usually);
+    pt_options o = options_of(ctx, text);
+    pt_model *m = train(ctx, &r, r.n, text);
+    double gamma = m->o.kernel.gamma, spread = spread_of(&r, o.kernel.type);
+    assert_true(frexp(gamma, &exponent) == 0.5);
+    assert_true(gamma * spread >= 1.0 / 32 && gamma * spread <= 256);
+    double own = errors_with(ctx, &r, r.n, &o, gamma);
+    for (double other = ldexp(1, -20); other < 1e6; other *= 2) {
+        if (other * spread < 1.0 / 8 || other * spread > 64)
+            continue;
+        double errors = errors_with(ctx, &r, r.n, &o, other);
+        assert_true(other < gamma ? errors > own : errors >= own);
+    }
+    pt_destroy(&ctx->mem, m);
+    free_rows(&r);
+    limn_context_free(ctx);
+}
+
+static void test_gamma_is_the_power_of_two_with_the_fewest_errors(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        check_gamma("kernel=rbf", CURVED, 200 + 50 * seed, seed);
+        check_gamma("kernel=rbf average=no", GRID, 150, seed);
+        check_gamma("kernel=chi2 depth=2", POSITIVE, 150, seed);
+        check_gamma("kernel=poly degree=2 coef0=1", CURVED, 150, seed);
+    }
+}
+
+/* The best of TRIED by the first n rows among those that are marked; ties to the smaller gamma. */
+static size_t best_gamma(limn_context *ctx, const rows *r, size_t n, const pt_options *o,
+                         double first, const bool *marked, size_t tried) {
+    size_t best = tried;
+    double least = INFINITY;
+    for (size_t g = 0; g < tried; g++) {
+        double errors = marked[g] ? errors_with(ctx, r, n, o, ldexp(first, (int)g)) : INFINITY;
+        best = errors < least ? g : best;
+        least = fmin(errors, least);
+    }
+    return best;
+}
+
+/* Three of 12 are tried again; returns whether another one is best then. */
+static bool check_second_round(uint64_t seed) {
+    enum { N = 4000, FIRST = 3000, TRIED = 12 };
+    limn_context *ctx = make_context(NULL, 2, seed);
+    rows r = draw_rows(NOISE, N, 2, 2, seed);
+    static const char text[] = "order=file epochs=1 budget=4 depth=1";
+    bool left[TRIED], again[TRIED] = {false};
+    size_t first = TRIED;
+    pt_options o = options_of(ctx, text);
+    pt_model *m = train(ctx, &r, N, text);
+    double low = 1.0 / 64; /* D is 4, up to the noise of a sample of pairs */
+    for (size_t g = 0; g < TRIED; g++)
+        left[g] = true;
+    for (size_t round = 0; round < 3; round++) {
+        size_t best = best_gamma(ctx, &r, FIRST, &o, low, left, TRIED);
+        left[best] = false;
+        again[best] = true;
+        first = round ? first : best;
+    }
+    size_t best = best_gamma(ctx, &r, N, &o, low, again, TRIED);
+    assert_true(m->o.kernel.gamma == ldexp(low, (int)best));
+    pt_destroy(&ctx->mem, m);
+    free_rows(&r);
+    limn_context_free(ctx);
+    return best != first;
+}
+
+static void test_the_best_three_gammas_are_tried_again_with_more_rows(void **state) {
+    (void)state;
+    size_t others = 0;
+    for (uint64_t seed = 1; seed <= 3; seed++)
+        others += check_second_round(seed);
+    assert_true(others > 0);
+}
+
+static void test_gamma_of_equal_rows_is_1(void **state) {
+    (void)state;
+    limn_context *ctx = make_context(NULL, 1, 1);
+    rows r = draw_rows(NOISE, 50, 2, 2, 8);
+    for (size_t j = 0; j < 100; j++)
+        r.x[j] = 2;
+    pt_model *m = train(ctx, &r, r.n, "");
+    assert_true(m->o.kernel.gamma == 1);
+    pt_destroy(&ctx->mem, m);
+    free_rows(&r);
+    limn_context_free(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_last_fit_minimises_the_squared_hinge_of_each_leaf),
+        cmocka_unit_test(test_threads_change_no_byte),
+        cmocka_unit_test(test_few_rows_per_vector_leave_the_coefficients_as_they_are),
+        cmocka_unit_test(test_gamma_is_the_power_of_two_with_the_fewest_errors),
+        cmocka_unit_test(test_the_best_three_gammas_are_tried_again_with_more_rows),
+        cmocka_unit_test(test_gamma_of_equal_rows_is_1),
+    };
+    return cmocka_run_group_tests_name("ptree_finish", tests, NULL, NULL);
+}
