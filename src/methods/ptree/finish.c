@@ -13,8 +13,8 @@
  * and outputs share one factor.
  *
  * lambda is the one with the fewest errors, over all leaves, on a fifth of the rows that is left
- * out at first. The new coefficients are scaled so that outputs are as large as they were: the
- * model can go on learning. */
+ * out at first. The new coefficients are scaled so that outputs are as large as they were, and
+ * those of several outputs add up to 0: the model can go on learning. */
 #include "base/work.h"
 #include "methods/ptree/ptree.h"
 
@@ -194,8 +194,21 @@ static void put_own(const pt_leaf *leaf, room *r) {
     }
 }
 
+/* Several outputs add up to 0, as those of perceptron steps do: it changes no answer, and a class
+ * that appears later, whose output begins at 0, is not answered because all others are below. */
+static void centre(room *r) {
+    for (size_t j = 0; j < r->c && r->k > 1; j++) {
+        double mean = 0;
+        for (size_t o = 0; o < r->k; o++)
+            mean += r->coef[o * r->c + j] / (double)r->k;
+        for (size_t o = 0; o < r->k; o++)
+            r->coef[o * r->c + j] -= mean;
+    }
+}
+
 static void take(room *r, pt_leaf *leaf) {
     put_own(leaf, r);
+    centre(r);
     double before = size_of(r, r->right), after = size_of(r, r->coef);
     double by = before > 0 && after > 0 ? sqrt(before / after) : 1;
     for (size_t o = 0; o < r->k; o++) {

@@ -3,12 +3,14 @@
  * Tests divide the rows (branch.c). Then each leaf chooses B support vectors whose kernels
  * reproduce the machine's f on its rows (omp.c) and fits their coefficients and a constant to f by
  * a ridge. Its lambda, one for all leaves, is the one with which the tree agrees best with the
- * machine on a fifth of the rows, which are left out at first; the last fit is to all rows. (1e-4
- * would ruin ijcnn1, and below 1e-8 outliers may get a large f.) */
+ * machine on a fifth of the rows, which are left out at first (ties: the one nearest to f there);
+ * the last fit is to all rows. (1e-4 would ruin ijcnn1, and below 1e-8 outliers may get a large
+ * f.) */
 #include "methods/ptree/shrink.h"
 
 #include "base/work.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -192,6 +194,7 @@ typedef struct leaf_fit {
     double bias[2][LAMBDAS];
     bool fine[LAMBDAS];
     size_t agree[LAMBDAS];
+    double off[LAMBDAS]; /* sum of the squared differences from f, of the rows left out */
 } leaf_fit;
 
 typedef struct fitting {
@@ -231,7 +234,9 @@ static void compare(const pt_draft *t, size_t leaf, leaf_fit *fit, double *row) 
         kernel_row(t, e, place, row);
         for (size_t l = 0; l < LAMBDAS; l++) {
             double f = dense->dot(row, coef_of(fit, e->pack.n, 0, l), e->pack.n);
+            double off = f + fit->bias[0][l] - t->rows->f[place];
             fit->agree[l] += (f + fit->bias[0][l] > 0) == (t->rows->f[place] > 0);
+            fit->off[l] += off * off;
         }
     }
 }
@@ -269,19 +274,23 @@ static limn_status fit_leaf(limn_context *ctx, void *user, size_t leaf) {
 
 /* ---- the whole ---- */
 
-/* The lambda that agrees best, ties to the larger one; LAMBDAS: none can be solved. */
+/* The lambda that agrees best; LAMBDAS: none can be solved. */
 static size_t best_lambda(const pt_draft *t, const leaf_fit *fit, double *share) {
     size_t best = LAMBDAS, most = 0, held = t->rows->n / HELD;
+    double least = INFINITY;
     for (size_t l = 0; l < LAMBDAS; l++) {
         size_t agree = 0;
+        double off = 0;
         bool fine = true;
         for (size_t i = 0; i < t->m->leaves; i++) {
             agree += fit[i].agree[l];
+            off += fit[i].off[l];
             fine = fine && fit[i].fine[l];
         }
-        if (fine && (best == LAMBDAS || agree >= most)) {
+        if (fine && (best == LAMBDAS || agree > most || (agree == most && off <= least))) {
             best = l;
             most = agree;
+            least = off;
         }
     }
     *share = held ? (double)most / (double)held : 1;
