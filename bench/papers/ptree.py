@@ -1,0 +1,525 @@
+"""The figures of the paper on perceptron trees (Ukkonen and Arias 2010), beside those of limn.
+
+  ptree.py --limn LIMN [--pictures FOLDER] [SECTION...]
+
+Sections, all unless given:
+  online   errors while learning a random half of all rows in one pass: budgeted perceptrons and trees with
+           each way to split (the paper's 5.2), beside what a correct implementation reproduces
+  splits   errors on further rows after a single split, by each way to split, against a perceptron that is
+           not split (5.1, Figure 1)
+  size     vectors that a query pays against error: the points of online (5.2, Figure 2)
+  default  test error, kernels and time per query of trees as limn makes them without parameters
+  stream   learning up to a million rows: rows per second, size of the model and peak memory
+  shrink   trees drawn from an svm: test error, kernels and time per query
+
+With --pictures, splits draws FOLDER/ptree-splits.svg and size draws FOLDER/ptree-size.svg. Data sets are
+looked for in LIMN_DATA; those that are missing are left out. The seeds of permutations are fixed.
+"""
+import argparse
+import json
+import os
+import random
+import statistics
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "peers"))
+from limn_command import Command  # noqa: E402
+from plot import Panel, sheet  # noqa: E402
+from real_data import find, find_split, read_lines, write_lines  # noqa: E402
+
+MISSED = []
+GAMMA = {"a9a": 0.0625, "ijcnn1": 2}
+ETA = {"a9a": 0.5, "ijcnn1": 0.1}
+BUDGET = 100
+
+
+class Trees(Command):
+    """Models, the folder for pictures or None, and what is known already."""
+
+    def __init__(self, program, folder, pictures):
+        super().__init__(program, folder, "none")
+        self.pictures, self.known = pictures, {}
+
+    def once(self, key, make):
+        """What make returns, found once."""
+        if key not in self.known:
+            self.known[key] = make()
+        return self.known[key]
+
+    def learn(self, data, every):
+        """Learns the rows; the pairs of rows so far and share of errors so far."""
+        done = self.run("learn", self.model, data, "--report-every", str(every), "--quiet")
+        lines = [line.split(",") for line in done.stdout.splitlines()[1:]]
+        return [(int(rows), float(so_far)) for rows, _, so_far in lines]
+
+    def draw(self, name, title, panels, notes):
+        if self.pictures:
+            with open(os.path.join(self.pictures, name), "w", encoding="utf-8") as file:
+                file.write(sheet(title, panels, notes))
+            print(f"drawn: {name}\n")
+
+
+# ---- rows ----
+
+
+def present(names):
+    """The data sets that are there."""
+    for name in names:
+        if not find_split(name):
+            print(f"{name:10} is left out: not in LIMN_DATA")
+    return [name for name in names if find_split(name)]
+
+
+def last_feature(line):
+    return int(line.split()[-1].split(b":")[0])
+
+
+def label(line):
+    return line.split()[0]
+
+
+def swap(lines, a, b):
+    lines[a], lines[b] = lines[b], lines[a]
+
+
+def shuffled(name, seed):
+    """All rows of a set in a random order. The first one has the last feature, the second one another
+    label, so that a model that was trained on these two knows all features and both labels."""
+    lines = read_lines(name + ".train") + read_lines(name + ".test")
+    random.Random(seed).shuffle(lines)
+    most = max(map(last_feature, lines))
+    swap(lines, 0, next(i for i, line in enumerate(lines) if last_feature(line) == most))
+    swap(lines, 1, next(i for i, line in enumerate(lines) if label(line) != label(lines[0])))
+    return lines
+
+
+def words(params):
+    return [f"{key}={value}" for key, value in params.items()]
+
+
+# ---- online ----
+
+PERMUTATIONS = {"stoptron": 10, "bal opts": 2}
+OTHERWISE = 5
+# Errors that a correct implementation reproduces.
+FIGURES = {
+    "a9a": {"perceptron": .2075, "stoptron": .273, "forgetron": .246, "projectron": .2120,
+            "projectron++": .1977, "wpq opts": .2129, "zpq opts": .2160, "rndw opts": .2134,
+            "bal opts": .2143, "ent opts": .2148},
+    "ijcnn1": {"perceptron": .0404, "stoptron": .164, "forgetron": .165, "projectron": .0457,
+               "projectron++": .0375, "wpq opts": .0553, "zpq opts": .0585, "rndw opts": .0643,
+               "bal opts": .0688, "ent opts": .0692},
+}
+NEAR, NEAR_WPQ = 0.05, {"a9a": .006, "ijcnn1": .004}
+SELECTIONS = ("opts", "inds", "rnds")
+WAYS = [("wpq", "opts"), ("zpq", "opts"),
+        *((split, select) for split in ("rndw", "bal", "ent") for select in SELECTIONS)]
+
+
+def tree(split, select):
+    return "ptree", {"style": "paper", "budget": BUDGET, "split": split, "select": select}
+
+
+def contestants(name):
+    """Method and parameters by the name in the tables."""
+    eta = {"eta": ETA[name]}
+    found = {"perceptron": ("perceptron", {}), "stoptron": ("stoptron", {"budget": BUDGET}),
+             "forgetron": ("forgetron", {"budget": BUDGET}), "projectron": ("projectron", eta),
+             "projectron++": ("projectron", {**eta, "plus": 1})}
+    return {**found, **{" ".join(way): tree(*way) for way in WAYS}}
+
+
+def halves(limn, name):
+    """Files of the first two and of the other rows, for each permutation."""
+    found = []
+    for seed in range(max(PERMUTATIONS.values())):
+        lines = shuffled(name, seed)
+        lines = lines[:len(lines) // 2]
+        found.append((write_lines(limn.path(f"{name}-{seed}-first.svm"), lines[:2]),
+                      write_lines(limn.path(f"{name}-{seed}-rest.svm"), lines[2:])))
+    return found
+
+
+def start(limn, name, first, method, params, seed):
+    limn.train(first, seed, method, words({"gamma": GAMMA[name], "epochs": 1, **params}))
+
+
+def sizes(stats):
+    """The most vectors of a query, vectors in all, leaves."""
+    if "leaves" in stats:
+        return stats["vectors of the largest leaf"], stats["vectors in all leaves"], stats["leaves"]
+    return stats["vectors"], stats["vectors"], 1
+
+
+def one_pass(limn, name, files, method, params, seed):
+    """The share of errors in a pass, and the sizes at its end."""
+    start(limn, name, files[0], method, params, seed)
+    return limn.learn(files[1], 10 ** 6)[-1][1], *sizes(limn.stats())
+
+
+def verdict(name, who, error, found):
+    """What the figure says about an error; ways that have none must err more than opts does."""
+    figure = FIGURES[name].get(who)
+    if figure is None:
+        opts = who.split()[0] + " opts"
+        return f"above {opts}" if error > found[opts][0] else f"below {opts}"
+    within = NEAR_WPQ[name] if who == "wpq opts" else NEAR * figure
+    if abs(error - figure) <= within:
+        return "reproduced"
+    MISSED.append(f"online: {name}, {who}: {error:.4f}, not {figure:.4f} +- {within:.4f}")
+    return "better" if error < figure else "missed"
+
+
+def show_contestant(name, who, runs, found):
+    errors, most, vectors, leaves = zip(*runs)
+    found[who] = statistics.mean(errors), statistics.mean(most)
+    figure = FIGURES[name].get(who)
+    print(f"{who:14}{len(runs):5}{found[who][0]:9.4f}{statistics.stdev(errors):8.4f}{found[who][1]:8.0f}"
+          f"{statistics.mean(vectors):9.0f}{statistics.mean(leaves):8.0f}"
+          f"{figure or '-':>9}  {verdict(name, who, found[who][0], found)}", flush=True)
+
+
+def contest(limn, name):
+    """Error and most vectors of a query by contestant, printed on the way."""
+    files, found = halves(limn, name), {}
+    print(f"{name}, gamma {GAMMA[name]}, {2 + sum(1 for _ in open(files[0][1], 'rb')):,} rows\n")
+    print(f"{'method':14}{'runs':>5}{'error':>9}{'sd':>8}{'most':>8}{'vectors':>9}{'leaves':>8}"
+          f"{'figure':>9}  verdict")
+    for who, (method, params) in contestants(name).items():
+        runs = [one_pass(limn, name, pair, method, params, seed)
+                for seed, pair in enumerate(files[:PERMUTATIONS.get(who, OTHERWISE)], 1)]
+        show_contestant(name, who, runs, found)
+    print()
+    return found
+
+
+def points(limn, name):
+    return limn.once(name, lambda: contest(limn, name))
+
+
+def show_online(limn):
+    print("online: errors in one pass over a random half of all rows, each row asked before it is learned;"
+          f"\nunscaled, style=paper, budget {BUDGET}, means over permutations\n")
+    for name in present(GAMMA):
+        points(limn, name)
+    print("most: vectors of the largest leaf, the most that a query pays; vectors: in all leaves; figure:"
+          f"\nof a correct implementation; reproduced: within {NEAR:.0%} (wpq: "
+          + ", ".join(f"{name} {within}" for name, within in NEAR_WPQ.items()) + ")\n")
+
+
+# ---- size ----
+
+
+def size_panel(limn, name):
+    panel = Panel(name, "vectors per query, at most", "% errors in one pass", log_x=True)
+    for who, (error, most) in points(limn, name).items():
+        shown = who.removesuffix(" opts")
+        if " " not in shown:
+            panel.point(shown, most, 100 * error, who in ("wpq opts", "zpq opts"))
+    return panel
+
+
+def show_size(limn):
+    sets = present(GAMMA)
+    panels = [size_panel(limn, name) for name in sets]
+    print("size: the most vectors that a query pays against errors in one pass, least errors first;\n"
+          "*: no other has both fewer vectors and fewer errors\n")
+    for name in sets:
+        found = points(limn, name)
+        for who, (error, most) in sorted(found.items(), key=lambda item: item[1]):
+            front = not any(e < error and m <= most for e, m in found.values())
+            print(f"{name:10}{who:14}{most:7.0f}{error:9.4f} {'*' if front else ''}")
+        (own, few), (other, many) = found["wpq opts"], found["projectron"]
+        print(f"{name:10}wpq errs {own / other:.2f} times as often as projectron, with {many / few:.1f}"
+              " times fewer vectors\n")
+    limn.draw("ptree-size.svg", "Vectors per query against errors in one pass", panels,
+              ["Each row is asked before it is learned. The trees (wpq, zpq, rndw, bal, ent) and the other "
+               "budgeted methods have a budget of 100."])
+
+
+# ---- splits ----
+
+RUNS = 30
+TOGETHER = 6000  # rows within which a perceptron makes BUDGET + 1 errors
+REPORTS = 40     # per curve
+STOPTRON, FORGETS = "no split, stops", "no split, forgets"
+
+
+class Trial:
+    """A permutation: the rows up to error BUDGET + 1 of a perceptron, where a tree splits, in one file,
+    and a quarter of all rows, from the second half, in another."""
+
+    def __init__(self, limn, name, seed):
+        lines = shuffled(name, seed)
+        half, quarter = len(lines) // 2, len(lines) // 4
+        self.limn, self.name, self.seed, self.rows = limn, name, seed, quarter
+        self.head, self.test = limn.path("head.svm"), limn.path("test.svm")
+        write_lines(self.head, lines[:self.full(lines[:TOGETHER])])
+        write_lines(self.test, lines[half:half + quarter])
+
+    def full(self, lines):
+        """The number of rows up to that error; a perceptron errs on the first two."""
+        first, rest = self.limn.path("first.svm"), self.limn.path("rest.svm")
+        start(self.limn, self.name, write_lines(first, lines[:2]), "perceptron", {}, self.seed)
+        curve = self.limn.learn(write_lines(rest, lines[2:]), 1)
+        return 2 + next(rows for rows, error in curve if round(rows * error) == BUDGET - 1)
+
+    def curve(self, method, params):
+        """Rows and errors so far on the test part; None if nothing was split."""
+        start(self.limn, self.name, self.head, method, {"order": "file", **params}, self.seed)
+        if params.get("depth") == 1 and self.limn.stats()["leaves"] != 2:
+            return None
+        return self.limn.learn(self.test, -(-self.rows // REPORTS))
+
+
+def splitters():
+    """Method and parameters by the name in the table."""
+    found = {" ".join(way): ("ptree", {**tree(*way)[1], "depth": 1}) for way in WAYS}
+    return {**found, FORGETS: ("ptree", {**tree("wpq", "opts")[1], "depth": 0}),
+            STOPTRON: ("stoptron", {"budget": BUDGET})}
+
+
+def median_curve(curves):
+    return [(points[0][0], statistics.median(error for _, error in points)) for points in zip(*curves)]
+
+
+def split_curves(limn, name):
+    """The median curve and the number of its runs, by name in the table."""
+    curves = {who: [] for who in splitters()}
+    for seed in range(1, RUNS + 1):
+        trial = Trial(limn, name, seed)
+        for who, how in splitters().items():
+            curves[who].append(trial.curve(*how))
+    split = {who: [curve for curve in found if curve] for who, found in curves.items()}
+    return {who: (median_curve(found), len(found)) for who, found in split.items() if found}
+
+
+def splits_table(name, found):
+    """Errors after parts of the test rows."""
+    shown = [0, 3, 9, 19, 39]
+    reference = found[STOPTRON][0]
+    print(f"{name:20}{'runs':>6}" + "".join(f"{reference[at][0]:>9}" for at in shown) + "   of the stoptron")
+    for who, (curve, runs) in sorted(found.items(), key=lambda item: item[1][0][-1][1]):
+        print(f"{who:20}{runs:6}" + "".join(f"{curve[at][1]:9.4f}" for at in shown)
+              + f"{curve[-1][1] / reference[-1][1]:12.0%}", flush=True)
+        if "wpq" in who and curve[-1][1] > reference[-1][1]:
+            MISSED.append(f"splits: {name}: wpq errs more often than a stoptron")
+    print()
+
+
+def splits_panel(name, found):
+    panel = Panel(name, "rows learned after the split", "% errors so far")
+    for who, (curve, _) in found.items():
+        split, _, select = who.partition(" ")
+        panel.line(who, [(rows, 100 * error) for rows, error in curve], *line_style(split, select))
+    return panel
+
+
+def line_style(split, select):
+    """Colour and dashes."""
+    colours = {"wpq": "#2b62ad", "zpq": "#1b9e9e", "rndw": "#d2601a", "bal": "#7a4fb0", "ent": "#3f8f3a"}
+    dashes = {"inds": "5 2", "rnds": "1.5 2", "split, forgets": "6 3"}
+    return colours.get(split, "#333"), dashes.get(select, "")
+
+
+SPLITS_HEAD = f"""\
+splits: errors so far after one split, medians over {RUNS} permutations; unscaled, style=paper
+
+A leaf learns until error {BUDGET + 1} would make it too large, and is split once (depth=1, project=0). Then
+a quarter of all rows, not seen before, is learned, each row asked before. {STOPTRON}: stoptron.
+What differs from the paper: its two leaves stop learning when they have {BUDGET} vectors. Those of limn at
+the largest depth forget their oldest vector for each further one. {FORGETS} (depth=0) does the
+same without a split. The split is made with vector {BUDGET + 1}, not with vector {BUDGET}.
+"""
+
+
+def show_splits(limn):
+    print(SPLITS_HEAD)
+    panels = []
+    for name in present(GAMMA):
+        found = split_curves(limn, name)
+        splits_table(name, found)
+        panels.append(splits_panel(name, found))
+    limn.draw("ptree-splits.svg", "Errors after a single split", panels,
+              [f"Medians over {RUNS} permutations. A leaf with {BUDGET} vectors is split once; then rows that "
+               "are new are learned, each asked before.",
+               "Leaves that are full again forget their oldest vector. Black: without a split; solid: a "
+               "perceptron that stops learning when it is full."])
+
+
+# ---- default ----
+
+SEEDS = range(1, 6)
+# Data set, parameters, seeds and the most error.
+CASES = [("a9a", {"gamma": 0.0625, "epochs": 1}, .165), ("a9a", {"gamma": 0.0625, "epochs": 3}, .165),
+         ("ijcnn1", {"gamma": 2, "epochs": 1}, .021), ("ijcnn1", {"gamma": 2, "epochs": 3}, .016),
+         ("pendigits", {}, .025), ("satimage", {}, .115), ("letter", {}, None)]
+
+
+def train_default(limn, name, params, seed):
+    """Seconds of training on one thread. Data sets with parameters are not scaled."""
+    limn.scale = "none" if params else "auto"
+    done = limn.train(find(name + ".train"), seed, "ptree", words(params), more=("--threads", "1"))
+    limn.scale = "none"
+    return json.loads(done.stdout)["seconds"]
+
+
+def limit(what, error, most):
+    """The limit, and whether it is missed."""
+    if most is None:
+        return "-"
+    if error > most:
+        MISSED.append(f"{what}: {error:.4f}, not at most {most}")
+    return f"{most:.3f}" + (" missed" if error > most else "")
+
+
+def show_case(limn, name, params, most):
+    seconds, seen = [], []
+    for seed in SEEDS:
+        seconds.append(train_default(limn, name, params, seed))
+        speed = [] if seed == SEEDS[0] else ["--no-speed"]
+        seen.append(limn.eval(find(name + ".test"), "--threads", "1", *speed))
+    errors, kernels = ([one[key] for one in seen] for key in ("error", "touched_vectors"))
+    error, who = statistics.mean(errors), " ".join(words(params))
+    print(f"{name:10} {who:22}{error:8.4f}{statistics.stdev(errors):8.4f}{statistics.mean(kernels):9.1f}"
+          f"{seen[0]['latency_us_mean']:9.2f}{seen[0]['latency_us_p99']:8.2f}"
+          f"{statistics.mean(seconds):9.2f}  {limit(f'default: {name} {who}', error, most)}", flush=True)
+
+
+def show_default(limn):
+    print(f"default: test error of the default style, means over {len(SEEDS)} seeds; one thread\n")
+    print(f"{'':33}{'error':>8}{'sd':>8}{'kernels':>9}{'us mean':>9}{'us p99':>8}{'seconds':>9}  at most")
+    names = present(dict.fromkeys(name for name, *_ in CASES))
+    for name, params, most in CASES:
+        if name in names:
+            show_case(limn, name, params, most)
+    print("\nkernels: vectors and tests that a query touches; seconds: of training; us: of a single query,"
+          "\nseed 1; with a gamma the features are not scaled, without one the default scaling is used\n")
+
+
+# ---- stream ----
+
+STREAM = ("mixture", "-p", "dims=10", "-p", "classes=5", "-p", "clusters=4", "-p", "spread=0.2", "-p",
+          "noise=0.1")
+KNOWN, LENGTHS = 1000, (10 ** 4, 10 ** 5, 10 ** 6)
+
+
+def synth(limn, rows, path):
+    limn.run("synth", *STREAM, "-n", str(rows), "-o", path, "--quiet")
+    return path
+
+
+def head(path, rows, out):
+    """The header and the first rows of a file."""
+    with open(path, "rb") as file:
+        lines = [line for line, _ in zip(file, range(rows + 1))]
+    with open(out, "wb") as file:
+        file.writelines(lines)
+    return out
+
+
+def learned(limn, data):
+    """Summary of learning and the peak memory of its process in MB."""
+    limn.train(limn.path("known.csv"), method="ptree")
+    done = limn.run("learn", limn.model, data, "--json", before=["/usr/bin/time", "-f", "%M"])
+    return json.loads(done.stdout), int(done.stderr.split()[-1]) * 1024 / 1e6
+
+
+def show_length(limn, data, rows):
+    """Learns a part of the data; size and peak memory."""
+    done, peak = learned(limn, head(data, rows, limn.path("part.csv")))
+    stats, size = limn.stats(), done["model_bytes"] / 1e6
+    print(f"{rows:9,}{rows / done['seconds']:10.0f}{size:10.3f}{peak:9.1f}{stats['leaves']:8.0f}"
+          f"{stats['vectors in all leaves']:9.0f}{stats['% errors before learning']:10.2f}", flush=True)
+    return size, peak
+
+
+def show_stream(limn):
+    print(f"stream: limn learn, limn synth {' '.join(STREAM)};\nthe first {KNOWN} rows are trained on\n")
+    print(f"{'rows':>9}{'rows/s':>10}{'model MB':>10}{'peak MB':>9}{'leaves':>8}{'vectors':>9}{'% errors':>10}")
+    limn.scale, data = "auto", synth(limn, max(LENGTHS), limn.path("stream.csv"))
+    head(data, KNOWN, limn.path("known.csv"))
+    found = [show_length(limn, data, rows) for rows in LENGTHS]
+    limn.scale = "none"
+    for what, grew in zip(("model", "peak memory"), zip(found[-2], found[-1])):
+        if grew[1] > 1.2 * grew[0]:
+            MISSED.append(f"stream: {what} grows from {grew[0]:.2f} to {grew[1]:.2f} MB")
+    print("\n% errors: over the last thousands of rows; a tenth of the labels is wrong\n")
+
+
+# ---- shrink ----
+
+SVMS = {"ijcnn1": {"C": 32, "gamma": 2}, "a9a": {"C": 1, "gamma": 0.05}}
+BUDGETS, CUTS, DEPTH = (25, 50, 100, 240), ("pca", "wpq"), 4
+
+
+class Machine:
+    """An svm, its evaluation, and trees that are drawn from it."""
+
+    def __init__(self, limn, name):
+        self.limn, self.train, self.test = limn, find(name + ".train"), find(name + ".test")
+        limn.train(self.train, method="svm", params=words(SVMS[name]))
+        self.file = limn.path("svm.limn")
+        os.replace(limn.model, self.file)
+        limn.model, own = self.file, limn.model
+        self.seen, self.vectors = limn.eval(self.test), limn.stats()["support vectors"]
+        limn.model = own
+
+    def drawn(self, cut, budget):
+        """Seconds of drawing. The scaling is the teacher's, and must not be given."""
+        params = {"split": cut, "budget": budget, "depth": DEPTH}
+        self.limn.scale = "auto"
+        done = self.limn.train(self.train, method="ptree", params=words(params),
+                               more=("--teacher", self.file))
+        self.limn.scale = "none"
+        return json.loads(done.stdout)["seconds"]
+
+
+def show_drawn(name, who, machine, seen, seconds):
+    exact = machine.seen
+    print(f"{name:10}{who:12}{seen['error']:9.4f}{seen['error'] - exact['error']:+9.4f}"
+          f"{seen['touched_vectors']:10.1f}{machine.vectors / seen['touched_vectors']:8.1f}"
+          f"{seen['latency_us_mean']:10.2f}{exact['latency_us_mean'] / seen['latency_us_mean']:8.1f}"
+          f"{seconds:>9}", flush=True)
+
+
+def show_machine(limn, name):
+    machine = Machine(limn, name)
+    show_drawn(name, "svm", machine, machine.seen, "-")
+    for cut in CUTS:
+        for budget in BUDGETS:
+            seconds = machine.drawn(cut, budget)
+            show_drawn(name, f"{cut} {budget}", machine, limn.eval(machine.test), f"{seconds:.1f}")
+    print()
+
+
+def show_shrink(limn):
+    print(f"shrink: trees drawn from an svm, unscaled, depth {DEPTH}, by split and budget\n")
+    print(f"{'':22}{'error':>9}{'- svm':>9}{'kernels':>10}{'fewer':>8}{'us mean':>10}{'faster':>8}"
+          f"{'seconds':>9}")
+    for name in present(SVMS):
+        show_machine(limn, name)
+    print("fewer: times fewer kernels per query than support vectors; faster: times, by the mean; seconds:"
+          "\nof drawing, the svm being given\n")
+
+
+SECTIONS = {"online": show_online, "splits": show_splits, "size": show_size, "default": show_default,
+            "stream": show_stream, "shrink": show_shrink}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--limn", required=True, help="path of limn")
+    parser.add_argument("--pictures", metavar="FOLDER", help="folder to draw plots in")
+    parser.add_argument("sections", nargs="*", choices=[[], *SECTIONS])
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        limn = Trees(os.path.abspath(options.limn), folder, options.pictures)
+        for name in options.sections or SECTIONS:
+            SECTIONS[name](limn)
+    print("\n".join(["Missed:"] + MISSED) if MISSED else "No aim is missed.")
+
+
+if __name__ == "__main__":
+    main()
