@@ -1,11 +1,12 @@
-"""Plots as SVG: panels side by side with points or lines, each with its name beside it. Names are put
-where they cover no other name, point or line."""
+"""Plots as SVG: panels side by side with points or lines, each with its name beside it. Names that would
+cover each other are moved apart."""
 import math
 
 WIDTH, HEIGHT = 380, 300         # of a panel
 LEFT, TOP, GAP, BELOW = 46, 66, 150, 46
 OWN, OTHER, INK, PALE = "#2b62ad", "#d2601a", "#333", "#bbb"
-SIZE, LINE, LETTER = 10, 12, 5.6  # of names: font size, line height, mean width of a letter
+SIZE, LINE = 10, 12              # of names: font size, line height
+NEAR, WIDE = 60, 110             # of points with names in one column; room for the longest name
 
 
 def text(x, y, words, size=SIZE, anchor="start", colour=INK, more=""):
@@ -22,18 +23,26 @@ def steps(low, high, most=6):
 
 
 def spread(places, gap, low, high):
-    """Places in order, moved as little as needed to be a gap apart between low and high."""
-    order, found = sorted(range(len(places)), key=places.__getitem__), list(places)
-    for before, at in zip([None] + order, order):
-        found[at] = max(found[at], low if before is None else found[before] + gap)
-    for after, at in zip([None] + order[::-1], order[::-1]):
-        found[at] = min(found[at], high if after is None else found[after] - gap)
-    return found
+    """Places in the same order, at least a gap apart between low and high. Those that are too near to each
+    other are put around their middle."""
+    order, groups = sorted(range(len(places)), key=places.__getitem__), []
+    for at in order:
+        groups.append([at])
+        while len(groups) > 1 and top(groups[-1], places, gap, low, high) < gap + bottom(
+                groups[-2], places, gap, low, high):
+            groups[-2:] = [groups[-2] + groups[-1]]
+    return [top(group, places, gap, low, high) + gap * group.index(at)
+            for at in range(len(places)) for group in groups if at in group]
 
 
-def overlap(a, b):
-    """Whether two boxes (left, top, right, bottom) do."""
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+def top(group, places, gap, low, high):
+    """Where the first of a group is put."""
+    middle, half = sum(places[at] for at in group) / len(group), gap * (len(group) - 1) / 2
+    return max(low, min(middle - half, high - 2 * half))
+
+
+def bottom(group, places, gap, low, high):
+    return top(group, places, gap, low, high) + gap * (len(group) - 1)
 
 
 class Panel:
@@ -55,7 +64,7 @@ class Panel:
         places = [point[1:3] for point in self.points] + [p for line in self.lines for p in line[1]]
         (x0, x1), (y0, y1) = ((min(values), max(values)) for values in zip(*places))
         if self.log_x:
-            x0, x1 = math.log(x0 / 1.6), math.log(x1 * 1.6)
+            x0, x1 = math.log(x0 / 2), math.log(x1 * 4)
         else:
             x0 = 0
         room = 0.07 * (y1 - y0)
@@ -106,34 +115,40 @@ class Panel:
                    ' stroke-width="0.7"/>')
             yield text(right + 15, at + 3.5, name, SIZE, colour=colour)
 
-    def inside(self, box):
-        return (box[0] > self.left and box[2] < self.left + WIDTH and box[1] > TOP
-                and box[3] < TOP + HEIGHT)
+    def beside(self, point):
+        """The side on which a point's name is: -1 left, 1 right. The right is for other methods, unless
+        another point is there."""
+        x, y = self.x(point[1]), self.y(point[2])
+        crowded = any(10 < self.x(other) - x < WIDE and abs(self.y(up) - y) < 2 * LINE
+                      for _, other, up, _ in self.points)
+        return -1 if point[3] == OWN or crowded else 1
 
-    def free_box(self, name, x, y, taken):
-        """The nearest free place of a name around a point: a box."""
-        wide = LETTER * len(name)
-        for far in (7, 14, 22, 32, 44, 58):
-            for turn in (0, 6, 3, 9, 1, 11, 5, 7, 2, 10, 4, 8):  # twelfths, from the right
-                dx, dy = math.cos(turn * math.pi / 6), math.sin(turn * math.pi / 6)
-                left = x + far * dx - wide * (1 - dx) / 2
-                top = y + far * dy - LINE / 2 + (dy * LINE / 3)
-                box = (left, top, left + wide, top + LINE)
-                if self.inside(box) and not any(overlap(box, other) for other in taken):
-                    return box
-        return (x + 7, y - LINE / 2, x + 7 + wide, y + LINE / 2)
+    def columns(self):
+        """Points whose names stand in one column: those on the same side of points near each other."""
+        last = None
+        for point in sorted(self.points, key=lambda p: (self.beside(p), p[1])):
+            place = self.beside(point), self.x(point[1])
+            if last is None or place[0] != last[0] or place[1] > last[1] + NEAR:
+                column = []
+                yield column
+            column.append(point)
+            last = place
+
+    def draw_column(self, column):
+        side, ends = self.beside(column[0]), [self.y(point[2]) for point in column]
+        edge = side * max(side * self.x(point[1]) for point in column)
+        for (name, value, _, colour), end, at in zip(
+                column, ends, spread(ends, LINE, TOP + 8, TOP + HEIGHT - 8)):
+            x = self.x(value)
+            yield (f'<path d="M{x:.1f},{end:.1f}L{edge + 16 * side:.1f},{at:.1f}" stroke="{colour}"'
+                   ' stroke-width="0.7"/>')
+            yield f'<circle cx="{x:.1f}" cy="{end:.1f}" r="3.8" fill="{colour}"/>'
+            yield text(edge + 19 * side, at + 3.5, name, SIZE, "start" if side > 0 else "end", colour)
 
     def draw_points(self):
-        places = [(self.x(x), self.y(y)) for _, x, y, _ in self.points]
-        taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in places]
-        for (name, *_, colour), (x, y) in zip(self.points, places):
-            box = self.free_box(name, x, y, taken)
-            taken.append(box)
-            nearest = min(max(x, box[0]), box[2]), min(max(y, box[1] + 2), box[3] - 2)
-            yield (f'<path d="M{x:.1f},{y:.1f}L{nearest[0]:.1f},{nearest[1]:.1f}" stroke="{colour}"'
-                   ' stroke-width="0.7"/>')
-            yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.8" fill="{colour}"/>'
-            yield text((box[0] + box[2]) / 2, box[3] - 3, name, SIZE, "middle", colour)
+        """Names are in columns beside the points."""
+        for column in list(self.columns()):
+            yield from self.draw_column(column)
 
     def draw(self, left):
         self.left = left
