@@ -64,7 +64,7 @@ class Panel:
         places = [point[1:3] for point in self.points] + [p for line in self.lines for p in line[1]]
         (x0, x1), (y0, y1) = ((min(values), max(values)) for values in zip(*places))
         if self.log_x:
-            x0, x1 = math.log(x0 / 2), math.log(x1 * 4)
+            x0, x1 = math.log(x0 / 2.4), math.log(x1 * 3.6)
         else:
             x0 = 0
         room = 0.07 * (y1 - y0)
