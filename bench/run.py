@@ -2,11 +2,12 @@
 """Runs the benchmarks one after the other and writes what they print to bench/results/.
 
 Nothing else should run on the machine. Names as arguments choose among them: kernels scan knn svm
-front student accelerate vpc hulls bforest borders borders-tables parse open. The optional real data sets are
-looked for in the folder that LIMN_DATA names; without them random data of the same shape is used (front,
-student, accelerate, hulls, bforest, borders: what needs them is left out). The first run of svm and front
-trains their models, which takes half an hour; student trains its own again for each new limn, which may take
-longer. The first run of accelerate has dlib reduce machines, up to three minutes for each of nine.
+front student accelerate vpc hulls bforest borders borders-tables ptree parse open. The optional real data
+sets are looked for in the folder that LIMN_DATA names; without them random data of the same shape is used
+(front, student, accelerate, hulls, bforest, borders, ptree: what needs them is left out). ptree draws the
+plots of docs/methods/ptree.md too. The first run of svm and front trains their models, which takes half an
+hour; student trains its own again for each new limn, which may take longer. The first run of accelerate has
+dlib reduce machines, up to three minutes for each of nine.
 """
 import os
 import platform
@@ -122,6 +123,8 @@ def benchmarks():
         "borders": lambda: record("borders", [PYTHON, "bench/papers/borders.py", "--limn", limn]),
         "borders-tables": lambda: record(
             "borders-tables", [PYTHON, "bench/papers/borders_tables.py", "--limn", limn]),
+        "ptree": lambda: record("ptree", [PYTHON, "bench/papers/ptree.py", "--limn", limn, "--pictures",
+                                          os.path.join("docs", "methods")]),
         "parse": lambda: record("parse", [program("parse")],
                                 [PYTHON, "bench/peers/parse.py", "--parse", program("parse")]),
         "open": run_open,
