@@ -395,9 +395,7 @@ static void slow_add(const slow_tree *t, slow_leaf *l, const slow_row *row) {
 
 /* When a full leaf is split, apart from its level and earlier attempts. m: before the row. */
 static bool is_ready(const pt_model *m, const slow_row *row) {
-    (void)m;
-    (void)row;
-    return true;
+    return !(m->o.project > 0) || m->leaf[row->leaf].seen >= m->o.patience * m->o.budget;
 }
 
 /* What the library makes of the model's own leaf with the row in it. */

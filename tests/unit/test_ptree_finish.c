@@ -119,13 +119,18 @@ static double least_loss(const squared *s, size_t o, double *a) {
     return least;
 }
 
-/* The loss of all outputs with the leaf's coefficients times a number. */
+/* The leaf's coefficients of an output times a number. */
+static void coefs_of(const squared *s, const pt_leaf *leaf, size_t o, double by, double *a) {
+    for (size_t j = 0; j + 1 < s->c; j++)
+        a[j] = by * leaf->e.coef[j * s->k + o];
+    a[s->c - 1] = by * leaf->bias[o];
+}
+
+/* The loss of all outputs with them. */
 static double scaled_loss(const squared *s, const pt_leaf *leaf, double by) {
     double sum = 0, a[COLUMNS];
     for (size_t o = 0; o < s->k; o++) {
-        for (size_t j = 0; j + 1 < s->c; j++)
-            a[j] = by * leaf->e.coef[j * s->k + o];
-        a[s->c - 1] = by * leaf->bias[o];
+        coefs_of(s, leaf, o, by, a);
         sum += loss_of(s, o, a);
     }
     return sum;
@@ -147,17 +152,41 @@ static double own_loss(const squared *s, const pt_leaf *leaf) {
     return scaled_loss(s, leaf, low);
 }
 
+/* The same with one output, and with more, where the mean of all outputs was taken off, the share
+ * of what is best that the leaf's outputs leave over. */
+static double excess_of(const squared *s, const pt_leaf *leaf) {
+    double least = 0, a[SLOW_OUTPUTS][COLUMNS], own[COLUMNS], both = 0, square = 0, best = 0;
+    for (size_t o = 0; o < s->k; o++)
+        least += least_loss(s, o, a[o]);
+    if (s->k == 1)
+        return own_loss(s, leaf) / (least + 1e-9 * (double)s->n) - 1;
+    for (size_t j = 0; j < s->c; j++) {
+        double mean = 0;
+        for (size_t o = 0; o < s->k; o++)
+            mean += a[o][j] / (double)s->k;
+        for (size_t o = 0; o < s->k; o++)
+            a[o][j] -= mean;
+    }
+    for (size_t o = 0; o < s->k; o++) {
+        coefs_of(s, leaf, o, 1, own);
+        for (size_t i = 0; i < s->n; i++) {
+            double f = f_of(s, i, own), g = f_of(s, i, a[o]);
+            both += f * g;
+            square += f * f;
+            best += g * g;
+        }
+    }
+    return square > 0 ? 1 - both * both / (square * best) : 1;
+}
+
 /* Whether all leaves have what is best for this lambda: to a thousandth, or where the last steps
  * are short, in one leaf of eight, to a twentieth. */
 static bool is_fitted(const pt_model *m, squared *leaf, double lambda) {
     size_t far = 0, off = 0;
     for (size_t i = 0; i < m->leaves; i++) {
         squared *s = &leaf[i];
-        double least = 0, a[COLUMNS];
         s->ridge = lambda * (double)(s->n + 1);
-        for (size_t o = 0; o < s->k; o++)
-            least += least_loss(s, o, a);
-        double excess = own_loss(s, &m->leaf[i]) / (least + 1e-9 * (double)s->n) - 1;
+        double excess = excess_of(s, &m->leaf[i]);
         far += excess > 1e-3;
         off += excess > 0.05;
     }
@@ -167,13 +196,26 @@ static bool is_fitted(const pt_model *m, squared *leaf, double lambda) {
 static double size_of(const squared *s, const pt_leaf *leaf) {
     double sum = 0, a[COLUMNS];
     for (size_t o = 0; o < s->k; o++) {
-        for (size_t j = 0; j + 1 < s->c; j++)
-            a[j] = leaf->e.coef[j * s->k + o];
-        a[s->c - 1] = leaf->bias[o];
+        coefs_of(s, leaf, o, 1, a);
         for (size_t i = 0; i < s->n; i++)
             sum += f_of(s, i, a) * f_of(s, i, a);
     }
     return sum;
+}
+
+/* Several outputs add up to 0 for every row. */
+static void check_sums(const pt_model *m) {
+    for (size_t i = 0; i < m->leaves && m->outputs > 1; i++)
+        for (size_t j = 0; j <= m->leaf[i].e.pack.n; j++) {
+            const pt_leaf *l = &m->leaf[i];
+            const double *a = j < l->e.pack.n ? l->e.coef + j * m->outputs : l->bias;
+            double sum = 0, size = 0;
+            for (size_t o = 0; o < m->outputs; o++) {
+                sum += a[o];
+                size += fabs(a[o]);
+            }
+            assert_true(fabs(sum) <= 1e-12 * size);
+        }
 }
 
 /* The mean of the coefficients is what they are now, after as many rows as before. */
@@ -249,6 +291,7 @@ static void check_finish(kind of, size_t classes, const char *usually, uint64_t 
     if (m->o.kernel.type == LM_RBF)
         check_lambda(m, leaf, lambda);
     compare_means(m, before);
+    check_sums(m);
     for (size_t i = 0; i < m->leaves; i++)
         squared_free(&leaf[i]);
     pt_destroy(&ctx->mem, m);
@@ -292,11 +335,11 @@ static void test_threads_change_no_byte(void **state) {
     limn_context *ctx = make_context(NULL, 1, 5);
     for (size_t classes = 2; classes <= 3; classes++) {
         rows r = draw_rows(CURVED, 600, 3, classes, 5);
-        pt_model *one = train(ctx, &r, r.n, "budget=8 depth=3");
+        pt_model *one = train(ctx, &r, r.n, "budget=8 depth=3 project=0");
         assert_true(one->leaves > 2);
         for (int threads = 2; threads <= 3; threads++) {
             limn_context *other = make_context(NULL, threads, 5);
-            pt_model *m = train(other, &r, r.n, "budget=8 depth=3");
+            pt_model *m = train(other, &r, r.n, "budget=8 depth=3 project=0");
             assert_same_bytes(ctx, one, m);
             pt_destroy(&other->mem, m);
             limn_context_free(other);
@@ -335,7 +378,13 @@ static double errors_with(limn_context *ctx, const rows *r, size_t n, const pt_o
     return fmin(wrong[0], wrong[1]);
 }
 
-/* No power of two that is tried for certain has fewer errors, or as many and is smaller. */
+/* Counts of errors that differ by no more are ties. */
+static double within_noise(double errors) {
+    return errors + 0.5 * sqrt(errors);
+}
+
+/* No power of two that is tried for certain has fewer errors, apart from noise, or as many and is
+ * smaller. */
 static void check_gamma(const char *usually, kind of, size_t n, uint64_t seed) {
     char text[160];
     int exponent;
@@ -352,7 +401,8 @@ static void check_gamma(const char *usually, kind of, size_t n, uint64_t seed) {
         if (other * spread < 1.0 / 8 || other * spread > 64)
             continue;
         double errors = errors_with(ctx, &r, r.n, &o, other);
-        assert_true(other < gamma ? errors > own : errors >= own);
+        assert_true(own <= within_noise(errors));
+        assert_true(other >= gamma || errors > own);
     }
     pt_destroy(&ctx->mem, m);
     free_rows(&r);
@@ -369,50 +419,64 @@ static void test_gamma_is_the_power_of_two_with_the_fewest_errors(void **state) 
     }
 }
 
-/* The best of TRIED by the first n rows among those that are marked; ties to the smaller gamma. */
+/* The best of TRIED by the first n rows among those that are marked; ties, also those within noise
+ * if that counts, to the smaller gamma. */
 static size_t best_gamma(limn_context *ctx, const rows *r, size_t n, const pt_options *o,
-                         double first, const bool *marked, size_t tried) {
-    size_t best = tried;
-    double least = INFINITY;
+                         double first, const bool *marked, size_t tried, bool noise) {
+    size_t best = 0;
+    double errors[32], least = INFINITY;
     for (size_t g = 0; g < tried; g++) {
-        double errors = marked[g] ? errors_with(ctx, r, n, o, ldexp(first, (int)g)) : INFINITY;
-        best = errors < least ? g : best;
-        least = fmin(errors, least);
+        errors[g] = marked[g] ? errors_with(ctx, r, n, o, ldexp(first, (int)g)) : INFINITY;
+        least = fmin(errors[g], least);
     }
+    double most = noise ? within_noise(least) : least;
+    while (errors[best] > most)
+        best++;
     return best;
 }
 
-/* Three of 12 are tried again; returns whether another one is best then. */
-static bool check_second_round(uint64_t seed) {
-    enum { N = 4000, FIRST = 3000, TRIED = 12 };
-    limn_context *ctx = make_context(NULL, 2, seed);
-    rows r = draw_rows(NOISE, N, 2, 2, seed);
-    static const char text[] = "order=file epochs=1 budget=4 depth=1";
+enum { SECOND_ROWS = 4000, FIRST_ROWS = 3000, TRIED = 12 };
+
+/* The best of 12 from low on: three of them are tried again. *other: another one is best then. */
+static double gamma_from(limn_context *ctx, const rows *r, const pt_options *o, double low,
+                         bool *other) {
     bool left[TRIED], again[TRIED] = {false};
     size_t first = TRIED;
-    pt_options o = options_of(ctx, text);
-    pt_model *m = train(ctx, &r, N, text);
-    double low = 1.0 / 64; /* D is 4, up to the noise of a sample of pairs */
     for (size_t g = 0; g < TRIED; g++)
         left[g] = true;
     for (size_t round = 0; round < 3; round++) {
-        size_t best = best_gamma(ctx, &r, FIRST, &o, low, left, TRIED);
+        size_t best = best_gamma(ctx, r, FIRST_ROWS, o, low, left, TRIED, false);
         left[best] = false;
         again[best] = true;
         first = round ? first : best;
     }
-    size_t best = best_gamma(ctx, &r, N, &o, low, again, TRIED);
-    assert_true(m->o.kernel.gamma == ldexp(low, (int)best));
+    size_t best = best_gamma(ctx, r, SECOND_ROWS, o, low, again, TRIED, true);
+    *other = best != first;
+    return ldexp(low, (int)best);
+}
+
+/* Returns whether the second round changed the choice. */
+static bool check_second_round(uint64_t seed) {
+    limn_context *ctx = make_context(NULL, 2, seed);
+    rows r = draw_rows(NOISE, SECOND_ROWS, 2, 2, seed);
+    static const char text[] = "order=file epochs=1 budget=4 depth=1";
+    pt_options o = options_of(ctx, text);
+    pt_model *m = train(ctx, &r, SECOND_ROWS, text);
+    /* D is 4, up to the noise of a sample of pairs: the smallest that is tried is 1/64 or 1/32. */
+    bool other = false, found = false;
+    for (double low = 1.0 / 64; low < 1.0 / 16 && !found; low *= 2)
+        found = gamma_from(ctx, &r, &o, low, &other) == m->o.kernel.gamma;
+    assert_true(found);
     pt_destroy(&ctx->mem, m);
     free_rows(&r);
     limn_context_free(ctx);
-    return best != first;
+    return other;
 }
 
 static void test_the_best_three_gammas_are_tried_again_with_more_rows(void **state) {
     (void)state;
     size_t others = 0;
-    for (uint64_t seed = 1; seed <= 3; seed++)
+    for (uint64_t seed = 1; seed <= 8; seed++)
         others += check_second_round(seed);
     assert_true(others > 0);
 }

@@ -124,10 +124,10 @@ static void test_defaults_are_those_that_the_parameters_promise(void **state) {
     pt_options o = options_of(ctx, ""), p = options_of(ctx, "style=paper budget=30");
     assert_true(o.budget == 100 && o.kept == 50 && o.reservoir == 1000 && o.depth == 4);
     assert_true(o.average && o.finish && o.shuffle && o.epochs == 3 && !o.paper);
-    assert_true(o.refit == 1e-4 && o.project == 0.1 && o.margin == 0.2);
+    assert_true(o.refit == 1e-4 && o.project == 0.1 && o.margin == 0.1 && o.patience == 10);
     assert_true(p.budget == 30 && p.kept == 15 && p.reservoir == SIZE_MAX && p.depth == 64);
     assert_true(!p.average && !p.finish && !p.shuffle && p.epochs == 1 && p.paper);
-    assert_true(p.refit == 0 && p.project == 0 && p.margin == 0);
+    assert_true(p.refit == 0 && p.project == 0 && p.margin == 0 && p.patience == 0);
     assert_true(o.find_gamma && !options_of(ctx, "kernel=linear").find_gamma);
     limn_context_free(ctx);
 }
