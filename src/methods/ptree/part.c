@@ -161,15 +161,17 @@ static double entropy(pt_cloud *c, int s, double *count) {
     return sum;
 }
 
-/* The squared error after both sides have chosen. */
+/* The squared error after both sides have chosen; for opts before rounding, whose luck would
+ * otherwise decide between tests. */
 static double error_of_choice(pt_cloud *c) {
     double sum = 0;
     for (int s = 0; s < 2; s++) {
         if (c->select == PT_OPTS)
             pt_solve(c, s);
-        pt_choose(c, s);
+        else
+            pt_choose(c, s);
         for (size_t j = 0; j < c->m; j++)
-            c->w[j] = c->keeps[s][j];
+            c->w[j] = c->select == PT_OPTS ? c->p[s][j] : c->keeps[s][j];
         pt_costs(c, c->w, c->cost[s]);
     }
     for (size_t i = 0; i < c->n; i++)
