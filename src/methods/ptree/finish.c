@@ -14,7 +14,11 @@
  *
  * lambda is the one with the fewest errors, over all leaves, on a fifth of the rows that is left
  * out at first. The new coefficients are scaled so that outputs are as large as they were, and
- * those of several outputs add up to 0: the model can go on learning. */
+ * those of several outputs add up to 0: the model can go on learning.
+ *
+ * How sure outputs are is learned from the rows left out, by coefficients that were fitted without
+ * them. */
+#include "base/argmax.h"
 #include "base/work.h"
 #include "methods/ptree/ptree.h"
 
@@ -23,7 +27,14 @@
 
 /* PER_VECTOR: with fewer rows per vector the coefficients stay: those of perceptron steps,
  * averaged, are then better. */
-enum { ROWS_MOST = 20000 /* of a leaf */, PER_VECTOR = 10, HELD = 5, STEPS = 30, MORE_STEPS = 10 };
+enum {
+    ROWS_MOST = 20000 /* of a leaf */,
+    PER_VECTOR = 10,
+    HELD = 5,
+    STEPS = 30,
+    MORE_STEPS = 10,
+    PASSES = 2
+};
 
 static const double lambdas[] = {10, 1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
 enum { LAMBDAS = LM_COUNT(lambdas) };
@@ -35,6 +46,7 @@ typedef struct finishing {
     size_t *row, *start; /* start: leaves + 1 */
     size_t lambda;       /* the last fit is with this one; LAMBDAS: not known yet */
     size_t *wrong;       /* leaves x LAMBDAS */
+    float *held;         /* rows x outputs: f of the rows left out; else, and of vectors, NaN */
 } finishing;
 
 /* What one leaf is fitted with: c = n + 1 columns, k outputs. */
@@ -85,9 +97,17 @@ static bool is_held(size_t i) {
     return i % HELD == HELD - 1;
 }
 
-/* phi, and its products over the rows that count. */
-static limn_status fill(limn_context *ctx, const finishing *t, size_t leaf, bool all, room *r) {
+/* Adds the products of the rows that are left out, or of the others, to gram. */
+static void add_products(room *r, bool held) {
     const lm_simd_dense *dense = lm_simd_get()->dense;
+    for (size_t i = 0; i < r->n; i++) {
+        const double *phi = r->phi + i * r->c;
+        for (size_t j = 0; j < r->c && is_held(i) == held; j++)
+            dense->axpy(phi[j], phi, r->gram + j * r->c, j + 1);
+    }
+}
+
+static limn_status fill(limn_context *ctx, const finishing *t, size_t leaf, room *r) {
     const pt_model *m = t->m;
     const lm_expansion *e = &m->leaf[leaf].e;
     size_t width = lm_expansion_width(e);
@@ -102,9 +122,8 @@ static limn_status fill(limn_context *ctx, const finishing *t, size_t leaf, bool
             phi[j] = (double)x[m->stride + j];
         phi[r->c - 1] = 1;
         r->self[i] = lm_expansion_self(e, x);
-        for (size_t j = 0; j < r->c && (all || !is_held(i)); j++)
-            dense->axpy(phi[j], phi, r->gram + j * r->c, j + 1);
     }
+    add_products(r, false);
     lm_free_aligned(&ctx->mem, x);
     return LIMN_OK;
 }
@@ -206,11 +225,31 @@ static void centre(room *r) {
     }
 }
 
-static void take(room *r, pt_leaf *leaf) {
+/* f of the rows left out. */
+static void foretell(const finishing *t, room *r) {
+    const lm_simd_dense *dense = lm_simd_get()->dense;
+    for (size_t i = HELD - 1; i < r->n; i += HELD) {
+        if (is_vector(r, i))
+            continue;
+        dense->rows_times(r->coef, r->k, r->c, r->phi + i * r->c, r->f);
+        for (size_t o = 0; o < r->k; o++)
+            t->held[r->row[i] * r->k + o] = (float)r->f[o];
+    }
+}
+
+/* By what the new outputs are as large as the old ones. */
+static double scale_of(room *r, const pt_leaf *leaf) {
     put_own(leaf, r);
-    centre(r);
     double before = size_of(r, r->right), after = size_of(r, r->coef);
-    double by = before > 0 && after > 0 ? sqrt(before / after) : 1;
+    return before > 0 && after > 0 ? sqrt(before / after) : 1;
+}
+
+static void take(const finishing *t, room *r, pt_leaf *leaf) {
+    centre(r);
+    double by = scale_of(r, leaf);
+    for (size_t i = HELD - 1; i < r->n; i += HELD)
+        for (size_t o = 0; o < r->k; o++)
+            t->held[r->row[i] * r->k + o] *= (float)by;
     for (size_t o = 0; o < r->k; o++) {
         for (size_t j = 0; j + 1 < r->c; j++)
             leaf->e.coef[j * r->k + o] = by * r->coef[o * r->c + j];
@@ -223,20 +262,29 @@ static void take(room *r, pt_leaf *leaf) {
     lm_expansion_refresh(&leaf->e);
 }
 
+static void fit_last(const finishing *t, size_t leaf, room *r) {
+    double lambda = lambdas[t->lambda];
+    if (fit(r, lambda, false, STEPS))
+        foretell(t, r);
+    add_products(r, true);
+    if (fit(r, lambda, true, STEPS))
+        take(t, r, &t->m->leaf[leaf]);
+}
+
 static limn_status finish_leaf(limn_context *ctx, void *user, size_t leaf) {
     finishing *t = user;
     bool last = t->lambda < LAMBDAS;
     room r;
     limn_status status = room_make(ctx, t, leaf, &r);
     if (status == LIMN_OK)
-        status = fill(ctx, t, leaf, last, &r);
+        status = fill(ctx, t, leaf, &r);
     for (size_t l = 0; l < LAMBDAS && status == LIMN_OK && !last; l++) {
         bool fine = fit(&r, lambdas[l], false, l ? MORE_STEPS : STEPS);
         t->wrong[leaf * LAMBDAS + l] = fine ? errors(&r) : r.n;
         status = lm_progress(ctx, "finishing", l, LAMBDAS, -1);
     }
-    if (status == LIMN_OK && last && fit(&r, lambdas[t->lambda], true, STEPS))
-        take(&r, &t->m->leaf[leaf]);
+    if (status == LIMN_OK && last)
+        fit_last(t, leaf, &r);
     room_free(&ctx->mem, &r);
     return status;
 }
@@ -289,25 +337,28 @@ static size_t best_lambda(const finishing *t) {
     return best;
 }
 
-/* How sure outputs are, from the start again. */
-static limn_status fit_slopes(limn_context *ctx, const finishing *t) {
+/* The class that f of a row left out answers; classes: it was not left out. */
+static size_t foretold(const finishing *t, size_t row) {
+    size_t k = t->m->outputs;
+    const float *f = t->held + row * k;
+    return !isfinite(f[0]) ? t->m->classes : k > 1 ? lm_argmax_float(f, k) : !(f[0] > 0);
+}
+
+/* How sure outputs are, from the start again for classes that are answered at all. The first
+ * passes find the size. */
+static void fit_slopes(const finishing *t) {
     pt_model *m = t->m;
-    size_t k = m->outputs;
-    float *x = lm_alloc_aligned(&ctx->mem, m->stride + m->width + k, sizeof *x);
-    if (!x)
-        return lm_fail_memory(ctx);
-    float *values = x + m->stride, *f = values + m->width;
-    memset(m->slope, 0, m->classes * sizeof *m->slope);
-    memset(m->bend, 0, m->classes * sizeof *m->bend);
-    for (size_t i = 0; i < t->set->n; i++) {
-        pt_take_row(m, t->set->x + i * m->d, x);
-        const pt_leaf *leaf = &m->leaf[pt_route(m, x, values, NULL)];
-        lm_expansion_values(&leaf->e, x, values);
-        pt_outputs(m, leaf, pt_averages(m), values, f);
-        pt_fit_slope(m, f, (size_t)pt_winner(m, leaf, f), (size_t)t->set->label[i]);
+    for (size_t i = 0; i < t->set->n; i++)
+        if (foretold(t, i) < m->classes)
+            m->slope[foretold(t, i)] = 0;
+    for (int pass = 0; pass < PASSES; pass++) {
+        memset(m->bend, 0, m->classes * sizeof *m->bend);
+        for (size_t i = 0; i < t->set->n; i++) {
+            size_t class = foretold(t, i);
+            if (class < m->classes)
+                pt_fit_slope(m, t->held + i * m->outputs, class, (size_t)t->set->label[i]);
+        }
     }
-    lm_free_aligned(&ctx->mem, x);
-    return LIMN_OK;
 }
 
 static size_t count_vectors(const pt_model *m) {
@@ -320,13 +371,18 @@ static size_t count_vectors(const pt_model *m) {
 limn_status pt_finish(limn_context *ctx, const lm_train_set *set, pt_model *m) {
     const limn_allocator *mem = &ctx->mem;
     finishing t = {.set = set, .m = m, .lambda = LAMBDAS};
+    size_t cells;
     if (set->n < PER_VECTOR * count_vectors(m))
         return LIMN_OK;
     lm_job job = {.stage = "finishing", .count = m->leaves, .task = finish_leaf, .user = &t};
     t.row = lm_alloc(mem, set->n, sizeof *t.row);
     t.start = lm_alloc_zero(mem, m->leaves + 1, sizeof *t.start);
     t.wrong = lm_alloc_zero(mem, m->leaves, LAMBDAS * sizeof *t.wrong);
-    limn_status status = t.row && t.start && t.wrong ? sort_rows(ctx, &t) : lm_fail_memory(ctx);
+    t.held = lm_mul(set->n, m->outputs, &cells) ? lm_alloc(mem, cells, sizeof *t.held) : NULL;
+    bool fine = t.row && t.start && t.wrong && t.held;
+    for (size_t i = 0; fine && i < cells; i++)
+        t.held[i] = NAN;
+    limn_status status = fine ? sort_rows(ctx, &t) : lm_fail_memory(ctx);
     if (status == LIMN_OK)
         status = lm_work(ctx, &job);
     if (status == LIMN_OK) {
@@ -334,7 +390,8 @@ limn_status pt_finish(limn_context *ctx, const lm_train_set *set, pt_model *m) {
         status = lm_work(ctx, &job);
     }
     if (status == LIMN_OK)
-        status = fit_slopes(ctx, &t);
+        fit_slopes(&t);
+    lm_free(mem, t.held);
     lm_free(mem, t.row);
     lm_free(mem, t.start);
     lm_free(mem, t.wrong);
