@@ -223,7 +223,7 @@ static void centre(room *r) {
     }
 }
 
-static void take(room *r, pt_leaf *leaf) {
+static void take(const pt_model *m, room *r, pt_leaf *leaf) {
     put_own(leaf, r);
     centre(r);
     double before = size_of(r, r->right), after = size_of(r, r->coef);
@@ -235,7 +235,7 @@ static void take(room *r, pt_leaf *leaf) {
     }
     /* As if they had been so all the time: the mean is what they are. */
     double steps = leaf->e.steps;
-    lm_expansion_restart(&leaf->e);
+    pt_leaf_restart(m, leaf);
     leaf->e.steps = steps;
     lm_expansion_refresh(&leaf->e);
 }
@@ -255,7 +255,7 @@ static limn_status finish_leaf(limn_context *ctx, void *user, size_t leaf) {
         status = lm_progress(ctx, "finishing", l, LAMBDAS, -1);
     }
     if (status == LIMN_OK && last && fit(&r, lambdas[t->lambda], true, STEPS))
-        take(&r, &t->m->leaf[leaf]);
+        take(t->m, &r, &t->m->leaf[leaf]);
     room_free(&ctx->mem, &r);
     return status;
 }

@@ -132,6 +132,9 @@ limn_status pt_leaf_copy(limn_context *ctx, const pt_model *m, const pt_leaf *fr
 limn_status pt_leaf_reserve_row(limn_context *ctx, const pt_model *m, pt_leaf *leaf);
 /* Counts a row and perhaps remembers it, if the leaf may be split; there is room. */
 void pt_leaf_remember(const pt_model *m, pt_leaf *leaf, const float *x, int32_t label);
+/* After coefficients and biases were fitted: cuts them to what files may hold, and averaging starts
+ * anew. */
+void pt_leaf_restart(const pt_model *m, pt_leaf *leaf);
 void pt_leaf_count(pt_leaf *leaf, int32_t label);
 /* Counts it and adds it to the rows remembered. */
 void pt_leaf_keep(const pt_model *m, pt_leaf *leaf, const float *x, int32_t label);

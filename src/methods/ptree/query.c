@@ -3,6 +3,7 @@
 #include "methods/ptree/ptree.h"
 #include "num/platt.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -58,8 +59,10 @@ size_t pt_route(const pt_model *m, const float *x, float *values, size_t *levels
 
 void pt_outputs(const pt_model *m, const pt_leaf *leaf, bool mean, const float *values, float *f) {
     lm_expansion_sums(&leaf->e, mean, values, f);
-    for (size_t o = 0; o < m->outputs; o++)
-        f[o] = (float)((double)f[o] + leaf->bias[o]);
+    for (size_t o = 0; o < m->outputs; o++) {
+        double sum = (double)f[o] + leaf->bias[o];
+        f[o] = (float)(sum > FLT_MAX ? FLT_MAX : sum < -FLT_MAX ? -FLT_MAX : sum);
+    }
 }
 
 int32_t pt_winner(const pt_model *m, const pt_leaf *leaf, const float *f) {

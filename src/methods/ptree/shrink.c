@@ -304,7 +304,7 @@ static void take_coefs(pt_draft *t, const leaf_fit *fit, size_t lambda) {
         if (n)
             memcpy(leaf->e.coef, coef_of(&fit[i], n, 1, lambda), n * sizeof *leaf->e.coef);
         leaf->bias[0] = fit[i].bias[1][lambda];
-        lm_expansion_restart(&leaf->e);
+        pt_leaf_restart(t->m, leaf);
         pt_fit_width(leaf->e.pack.panels, &t->m->width);
     }
 }
