@@ -162,7 +162,7 @@ static limn_status choose_vectors(limn_context *ctx, const pt_draft *t, size_t l
     lm_expansion *e = &m->leaf[leaf].e;
     size_t n = 0, count = 0, taken = 0, cells;
     size_t *list = lm_alloc(mem, t->svm->n, sizeof *list);
-    size_t *chosen = lm_alloc(mem, m->o.budget, sizeof *chosen);
+    size_t most = pt_draft_vectors(t), *chosen = lm_alloc(mem, most, sizeof *chosen);
     size_t *place = lm_alloc(mem, SAMPLE, sizeof *place);
     double *f = lm_alloc(mem, SAMPLE, sizeof *f), *phi = NULL;
     float *padded = lm_alloc_aligned(mem, m->stride, sizeof *padded);
@@ -174,7 +174,7 @@ static limn_status choose_vectors(limn_context *ctx, const pt_draft *t, size_t l
         status = phi ? fill_phi(ctx, t, list, count, place, n, phi) : lm_fail_memory(ctx);
     }
     if (status == LIMN_OK)
-        status = pt_greedy(ctx, phi, count, n, f, m->o.budget, chosen, &taken);
+        status = pt_greedy(ctx, phi, count, n, f, most, chosen, &taken);
     for (size_t j = 0; j < taken && status == LIMN_OK; j++)
         lm_expansion_put(e, t->svm->sv + list[chosen[j]] * m->d, NULL);
     lm_free(mem, list);
