@@ -353,27 +353,41 @@ static float to_float(double value) {
     return (float)(value > most ? most : value < -most ? -most : value);
 }
 
-void lm_expansion_refresh(lm_expansion *e) {
+static void refresh_last(lm_expansion *e) {
     size_t n = e->pack.n, k = e->outputs, panels = e->pack.panels;
-    double share = e->steps > 0 ? 1 / e->steps : 0;
     list_blocks(e, panels);
     for (size_t o = 0; o < k; o++) {
         float *last = e->sum.last + o * panels * LM_PANEL;
-        float *mean = e->sum.mean + o * panels * LM_PANEL;
-        for (size_t j = 0; j < n; j++) {
+        for (size_t j = 0; j < n; j++)
             last[j] = to_float(e->coef[j * k + o]);
-            if (e->averaged)
-                mean[j] = to_float(e->coef[j * k + o] - e->drift[j * k + o] * share);
-        }
         for (size_t j = n; j < panels * LM_PANEL; j++)
-            last[j] = mean[j] = 0;
+            last[j] = 0;
     }
+}
+
+static void refresh_mean(lm_expansion *e) {
+    size_t n = e->pack.n, k = e->outputs, panels = e->pack.panels;
+    double share = e->steps > 0 ? 1 / e->steps : 0;
+    for (size_t o = 0; o < k; o++) {
+        float *mean = e->sum.mean + o * panels * LM_PANEL;
+        for (size_t j = 0; j < n && e->averaged; j++)
+            mean[j] = to_float(e->coef[j * k + o] - e->drift[j * k + o] * share);
+        for (size_t j = n; j < panels * LM_PANEL; j++)
+            mean[j] = 0;
+    }
+}
+
+void lm_expansion_refresh(lm_expansion *e) {
+    refresh_last(e);
+    refresh_mean(e);
 }
 
 void lm_expansion_tick(lm_expansion *e, bool changed) {
     e->steps += 1;
+    if (changed)
+        refresh_last(e);
     if (e->averaged || changed)
-        lm_expansion_refresh(e);
+        refresh_mean(e);
 }
 
 void lm_expansion_restart(lm_expansion *e) {
