@@ -70,7 +70,7 @@ static bool make_factor(const limn_allocator *mem, const lm_expansion *e, size_t
     out->ones = lm_alloc(mem, room, sizeof *out->ones);
     if (!out->l || !out->ones)
         return false;
-    out->size = e->room ? old->size : 0;
+    out->size = old->size;
     for (size_t i = 0; i < out->size; i++)
         memcpy(out->l + i * room, old->l + i * old->capacity, (i + 1) * sizeof *out->l);
     if (out->size)
@@ -126,7 +126,7 @@ limn_status lm_expansion_reserve(limn_context *ctx, lm_expansion *e, size_t n) {
     free_own(mem, e);
     free_sum(mem, &e->sum);
     *e = next;
-    if (borrowed && e->factored)
+    if (borrowed && e->factored && e->factor.size < e->pack.n)
         lm_expansion_factorise(e);
     lm_expansion_refresh(e);
     return LIMN_OK;
@@ -143,9 +143,8 @@ limn_status lm_expansion_settle(limn_context *ctx, lm_expansion *e) {
 limn_status lm_expansion_copy(limn_context *ctx, const lm_expansion *from, size_t n,
                               lm_expansion *to) {
     *to = *from;
-    to->room = 0;
+    to->room = 0; /* all is borrowed, the factor too if there is one: making it costs n^3 */
     to->sum = (lm_expansion_sum){.blocks = 0};
-    to->factor = (lm_cholesky){.size = 0};
     to->row = to->alpha = NULL;
     to->values = NULL;
     lm_pack_view(from->pack.data, from->pack.n, from->pack.d, &to->pack);
