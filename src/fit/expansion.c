@@ -70,7 +70,7 @@ static bool make_factor(const limn_allocator *mem, const lm_expansion *e, size_t
     out->ones = lm_alloc(mem, room, sizeof *out->ones);
     if (!out->l || !out->ones)
         return false;
-    out->size = e->room ? old->size : 0;
+    out->size = old->size;
     for (size_t i = 0; i < out->size; i++)
         memcpy(out->l + i * room, old->l + i * old->capacity, (i + 1) * sizeof *out->l);
     if (out->size)
@@ -126,7 +126,7 @@ limn_status lm_expansion_reserve(limn_context *ctx, lm_expansion *e, size_t n) {
     free_own(mem, e);
     free_sum(mem, &e->sum);
     *e = next;
-    if (borrowed && e->factored)
+    if (borrowed && e->factored && e->factor.size < e->pack.n)
         lm_expansion_factorise(e);
     lm_expansion_refresh(e);
     return LIMN_OK;
@@ -143,9 +143,8 @@ limn_status lm_expansion_settle(limn_context *ctx, lm_expansion *e) {
 limn_status lm_expansion_copy(limn_context *ctx, const lm_expansion *from, size_t n,
                               lm_expansion *to) {
     *to = *from;
-    to->room = 0;
+    to->room = 0; /* all is borrowed, the factor too if there is one: making it costs n^3 */
     to->sum = (lm_expansion_sum){.blocks = 0};
-    to->factor = (lm_cholesky){.size = 0};
     to->row = to->alpha = NULL;
     to->values = NULL;
     lm_pack_view(from->pack.data, from->pack.n, from->pack.d, &to->pack);
@@ -353,27 +352,41 @@ static float to_float(double value) {
     return (float)(value > most ? most : value < -most ? -most : value);
 }
 
-void lm_expansion_refresh(lm_expansion *e) {
+static void refresh_last(lm_expansion *e) {
     size_t n = e->pack.n, k = e->outputs, panels = e->pack.panels;
-    double share = e->steps > 0 ? 1 / e->steps : 0;
     list_blocks(e, panels);
     for (size_t o = 0; o < k; o++) {
         float *last = e->sum.last + o * panels * LM_PANEL;
-        float *mean = e->sum.mean + o * panels * LM_PANEL;
-        for (size_t j = 0; j < n; j++) {
+        for (size_t j = 0; j < n; j++)
             last[j] = to_float(e->coef[j * k + o]);
-            if (e->averaged)
-                mean[j] = to_float(e->coef[j * k + o] - e->drift[j * k + o] * share);
-        }
         for (size_t j = n; j < panels * LM_PANEL; j++)
-            last[j] = mean[j] = 0;
+            last[j] = 0;
     }
+}
+
+static void refresh_mean(lm_expansion *e) {
+    size_t n = e->pack.n, k = e->outputs, panels = e->pack.panels;
+    double share = e->steps > 0 ? 1 / e->steps : 0;
+    for (size_t o = 0; o < k; o++) {
+        float *mean = e->sum.mean + o * panels * LM_PANEL;
+        for (size_t j = 0; j < n && e->averaged; j++)
+            mean[j] = to_float(e->coef[j * k + o] - e->drift[j * k + o] * share);
+        for (size_t j = n; j < panels * LM_PANEL; j++)
+            mean[j] = 0;
+    }
+}
+
+void lm_expansion_refresh(lm_expansion *e) {
+    refresh_last(e);
+    refresh_mean(e);
 }
 
 void lm_expansion_tick(lm_expansion *e, bool changed) {
     e->steps += 1;
+    if (changed)
+        refresh_last(e);
     if (e->averaged || changed)
-        lm_expansion_refresh(e);
+        refresh_mean(e);
 }
 
 void lm_expansion_restart(lm_expansion *e) {

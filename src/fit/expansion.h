@@ -36,17 +36,17 @@ typedef struct lm_expansion_sum {
 typedef struct lm_expansion {
     lm_kernel kernel;
     size_t outputs;
-    bool averaged; /* the mean is wanted */
-    bool factored; /* the factor is wanted */
-    lm_pack pack;  /* the vectors, the oldest first; pack.d features */
-    double *coef;  /* A: n x outputs */
-    double *drift; /* U: n x outputs; without averaging unused, and NULL if borrowed */
-    double steps;  /* t */
-    size_t room;   /* vectors that there is memory for; 0: coef, drift and pack are borrowed */
-    lm_cholesky factor;
-    double *row;   /* room: of the factor's next row */
-    double *alpha; /* room: the last projection */
-    float *values; /* room, and a row of features: work space */
+    bool averaged;      /* the mean is wanted */
+    bool factored;      /* the factor is wanted */
+    lm_pack pack;       /* the vectors, the oldest first; pack.d features */
+    double *coef;       /* A: n x outputs */
+    double *drift;      /* U: n x outputs; without averaging unused, and NULL if borrowed */
+    double steps;       /* t */
+    size_t room;        /* vectors that there is memory for; 0: coef, drift and pack are borrowed */
+    lm_cholesky factor; /* empty while the rest is borrowed from a file */
+    double *row;        /* room: of the factor's next row */
+    double *alpha;      /* room: the last projection */
+    float *values;      /* room, and a row of features: work space */
     lm_expansion_sum sum;
 } lm_expansion;
 

@@ -13,6 +13,26 @@ static const char *const styles[] = {"tree depth=3", "paper depth=5"};
 /* Float kernels against doubles: shares of the sum of all terms. */
 #define NEAR 1e-4
 
+/* The vectors of the leaf, one for each test above it, and for zpq all rows of the test. */
+static double vectors_read(const pt_model *m, size_t leaf) {
+    size_t read = m->leaf[leaf].e.pack.n;
+    int32_t at = -1 - (int32_t)leaf;
+    for (size_t i = m->nodes; i-- > 0;) /* children have larger numbers */
+        if (m->node[i].child[0] == at || m->node[i].child[1] == at) {
+            read += m->o.split == PT_ZPQ ? m->node[i].pack.n : 1;
+            at = (int32_t)i;
+        }
+    return (double)read;
+}
+
+static double vectors_touched(limn_context *ctx, const pt_model *m, const float *x) {
+    lm_touched sum = {0, 0};
+    void *scratch = scratch_for(ctx, m);
+    pt_touched(m, x, 1, &sum, scratch);
+    lm_free_aligned(&ctx->mem, scratch);
+    return sum.vectors;
+}
+
 /* Compares the scores of one row; false: which leaf it belongs to is up to rounding. */
 static bool compare_answer(limn_context *ctx, const pt_model *m, const float *x) {
     double f[SLOW_OUTPUTS], scores[SLOW_OUTPUTS * SLOW_OUTPUTS], gap;
@@ -22,6 +42,7 @@ static bool compare_answer(limn_context *ctx, const pt_model *m, const float *x)
         return false;
     assert_int_equal(leaf_of(ctx, m, x), leaf);
     assert_int_equal(m->leaf[leaf].level, levels);
+    assert_true(vectors_touched(ctx, m, x) == vectors_read(m, leaf));
     double size = slow_outputs(m, &m->leaf[leaf], mean, x, f);
     scores_of(ctx, m, x, scores);
     for (size_t a = 0; a < m->classes; a++)

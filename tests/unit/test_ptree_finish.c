@@ -6,11 +6,13 @@
 
 enum { COLUMNS = 24 };
 
-/* The rows of one leaf: phi has the kernels of its vectors and 1. */
+/* The rows of one leaf: phi has the kernels of its vectors, divided by the unit, and 1. */
 typedef struct squared {
     size_t n, c, k;
     bool part;   /* without the rows that are left out */
     double *phi; /* n x c */
+    double unit; /* the mean K(x, x) */
+    bool *known; /* the row is a vector */
     const int32_t **label;
     double ridge;
 } squared;
@@ -24,6 +26,7 @@ static squared squared_of(limn_context *ctx, const pt_model *m, const rows *r, s
     assert_true(s.c <= COLUMNS);
     s.phi = malloc((r->n + 1) * s.c * sizeof *s.phi);
     s.label = malloc((r->n + 1) * sizeof *s.label);
+    s.known = calloc(r->n + 1, sizeof *s.known);
     for (size_t i = 0; i < r->n; i++)
         order[i] = i;
     lm_rng_shuffle(&rng, order, r->n);
@@ -36,10 +39,16 @@ static squared squared_of(limn_context *ctx, const pt_model *m, const rows *r, s
             float b[SLOW_FEATURES];
             slow_vector(&l->e.pack, j, b);
             s.phi[s.n * s.c + j] = slow_kernel(&m->o.kernel, x, b, r->d);
+            s.known[s.n] |= memcmp(x, b, r->d * sizeof *b) == 0;
         }
         s.phi[s.n * s.c + s.c - 1] = 1;
+        s.unit += slow_kernel(&m->o.kernel, x, x, r->d);
         s.label[s.n++] = &r->label[i];
     }
+    s.unit /= (double)(s.n ? s.n : 1);
+    for (size_t i = 0; i < s.n; i++)
+        for (size_t j = 0; j + 1 < s.c; j++)
+            s.phi[i * s.c + j] /= s.unit;
     free(order);
     return s;
 }
@@ -47,6 +56,7 @@ static squared squared_of(limn_context *ctx, const pt_model *m, const rows *r, s
 static void squared_free(squared *s) {
     free(s->phi);
     free(s->label);
+    free(s->known);
 }
 
 static double sign_of(const squared *s, size_t i, size_t o) {
@@ -122,7 +132,7 @@ static double least_loss(const squared *s, size_t o, double *a) {
 /* The leaf's coefficients of an output times a number. */
 static void coefs_of(const squared *s, const pt_leaf *leaf, size_t o, double by, double *a) {
     for (size_t j = 0; j + 1 < s->c; j++)
-        a[j] = by * leaf->e.coef[j * s->k + o];
+        a[j] = by * leaf->e.coef[j * s->k + o] * s->unit;
     a[s->c - 1] = by * leaf->bias[o];
 }
 
@@ -237,12 +247,9 @@ static size_t errors_left_out(squared *s, double lambda) {
         (void)least_loss(s, o, a[o]);
     s->part = false;
     for (size_t i = 4; i < s->n; i += 5) {
-        bool vector = false;
-        for (size_t j = 0; j + 1 < s->c; j++) /* K(x, x) = 1 */
-            vector |= s->phi[i * s->c + j] >= 1;
         for (size_t o = 0; o < s->k; o++)
             f[o] = f_of(s, i, a[o]);
-        wrong += !vector && slow_winner(f, s->k, 1, &gap) != *s->label[i];
+        wrong += !s->known[i] && slow_winner(f, s->k, 1, &gap) != *s->label[i];
     }
     return wrong;
 }
@@ -250,7 +257,7 @@ static size_t errors_left_out(squared *s, double lambda) {
 static const double lambdas[] = {10, 1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
 
 /* Few errors of the rows left out speak for the lambda that explains the coefficients. Steps that
- * end early may differ in a row. */
+ * end early may differ in a row or two. */
 static void check_lambda(const pt_model *m, squared *leaf, double lambda) {
     size_t own = 0, least = SIZE_MAX;
     for (size_t l = 0; l < LM_COUNT(lambdas); l++) {
@@ -260,7 +267,7 @@ static void check_lambda(const pt_model *m, squared *leaf, double lambda) {
         least = wrong < least ? wrong : least;
         own = lambdas[l] == lambda ? wrong : own;
     }
-    assert_true(own <= least + 1);
+    assert_true(own <= least + 1 + least / 20);
 }
 
 /* 0: no lambda does. */
@@ -288,8 +295,7 @@ static void check_finish(kind of, size_t classes, const char *usually, uint64_t 
     double lambda = explained_by(m, leaf);
     if (!(lambda > 0))
         fail_msg("%s: no lambda explains the coefficients", text);
-    if (m->o.kernel.type == LM_RBF)
-        check_lambda(m, leaf, lambda);
+    check_lambda(m, leaf, lambda);
     compare_means(m, before);
     check_sums(m);
     for (size_t i = 0; i < m->leaves; i++)
@@ -301,9 +307,12 @@ static void check_finish(kind of, size_t classes, const char *usually, uint64_t 
 }
 
 static void test_the_last_fit_minimises_the_squared_hinge_of_each_leaf(void **state) {
-    static const char *const texts[] = {"budget=8 depth=2", "budget=20 depth=0",
+    static const char *const texts[] = {"budget=8 depth=2",
+                                        "budget=20 depth=0",
                                         "budget=6 depth=3 split=zpq",
-                                        "budget=10 depth=1 kernel=poly coef0=1 degree=2"};
+                                        "budget=10 depth=1 kernel=poly coef0=1 degree=2",
+                                        "budget=10 depth=0 kernel=poly coef0=1 gamma=1e-2",
+                                        "budget=8 depth=0 kernel=poly gamma=10"};
     (void)state;
     for (size_t t = 0; t < LM_COUNT(texts); t++)
         for (size_t classes = 2; classes <= 3; classes++) {

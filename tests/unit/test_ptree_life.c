@@ -110,6 +110,34 @@ static void check_passes(const char *text, bool shuffled) {
     limn_context_free(ctx);
 }
 
+/* Fitted numbers far outside the range of floats; files hold biases up to 1e100. */
+static void test_models_of_huge_kernels_open_and_their_scores_are_finite(void **state) {
+    static const char text[] = "kernel=poly degree=100 gamma=4 coef0=0 budget=20 patience=0";
+    (void)state;
+    limn_context *ctx = make_context(NULL, 1, 3);
+    for (size_t classes = 2; classes <= 3; classes++) {
+        rows r = draw_rows(CURVED, 600, 2, classes, 3);
+        pt_model *m = train(ctx, &r, r.n, text);
+        for (int huge = 0; huge < 2; huge++) {
+            lm_file *file = NULL;
+            for (size_t l = 0; l < m->leaves && huge; l++)
+                m->leaf[l].bias[0] = 1e99;
+            pt_model *loaded = reload(ctx, m, text, &file);
+            for (size_t i = 0; i < r.n; i++) {
+                double scores[3];
+                scores_of(ctx, loaded, r.x + i * 2, scores);
+                for (size_t s = 0; s < pt_score_count(loaded); s++)
+                    assert_true(isfinite(scores[s]));
+            }
+            pt_destroy(&ctx->mem, loaded);
+            lm_file_close(file);
+        }
+        pt_destroy(&ctx->mem, m);
+        free_rows(&r);
+    }
+    limn_context_free(ctx);
+}
+
 static void test_each_pass_has_the_rows_in_a_new_order(void **state) {
     (void)state;
     check_passes("gamma=0.5 budget=8 finish=no", true);
@@ -447,6 +475,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_training_on_all_equals_training_on_some_and_learning_the_rest),
         cmocka_unit_test(test_saving_and_loading_change_no_answer),
+        cmocka_unit_test(test_models_of_huge_kernels_open_and_their_scores_are_finite),
         cmocka_unit_test(test_each_pass_has_the_rows_in_a_new_order),
         cmocka_unit_test(test_defaults_are_those_that_the_parameters_promise),
         cmocka_unit_test(test_shares_of_errors_are_those_before_each_row_and_fade),

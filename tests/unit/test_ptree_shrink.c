@@ -564,7 +564,7 @@ static void check_small(size_t vectors, rows r, const char *text, double most) {
 
 static void test_small_machines_and_few_rows_are_drawn_from(void **state) {
     static const char *const texts[] = {"budget=2 depth=2 split=pca", "budget=2 depth=2 split=wpq",
-                                        "budget=5 depth=0"};
+                                        "budget=5 depth=0", "budget=1000000"};
     (void)state;
     for (size_t t = 0; t < LM_COUNT(texts); t++)
         for (size_t vectors = 1; vectors <= 2; vectors++) {

@@ -156,7 +156,7 @@ static limn_status end(limn_context *ctx, pt_draft *t, const branch *b) {
     if (status != LIMN_OK)
         return status;
     pt_leaf *leaf = &m->leaf[m->leaves];
-    status = pt_leaf_make(ctx, m, b->level, m->o.budget, 0, leaf);
+    status = pt_leaf_make(ctx, m, b->level, pt_draft_vectors(t), 0, leaf);
     leaf->parent = b->parent;
     if (b->parent >= 0)
         m->node[b->parent].child[b->side] = -1 - (int32_t)m->leaves;

@@ -2,8 +2,9 @@
  * the labels of all rows that come to it. Perceptron steps have found where the leaves and their
  * vectors lie; coefficients can be had better in batch.
  *
- * With phi_i = (K(x_i, b_1) .. K(x_i, b_n), 1), y_io = 1 for the row's class, else -1, and
- * f = phi a, each output o minimises
+ * With phi_i = (K(x_i, b_1) / u .. K(x_i, b_n) / u, 1), u the mean K(x, x) of the leaf's rows (so
+ * that lambda means the same for all kernels; 1 for rbf and chi2), y_io = 1 for the row's class,
+ * else -1, and f = phi a, each output o minimises
  *
  *   sum_i max(0, 1 - y_io f_io)^2 + lambda (n + 1) |a_o|^2
  *
@@ -58,7 +59,8 @@ typedef struct room {
     double *right;  /* k x c */
     double *coef;   /* k x c */
     double *f;      /* k */
-    double *self;   /* rows: K(x, x) */
+    double unit;    /* u */
+    bool *known;    /* rows: it is one of the vectors */
     const size_t *row;
     const int32_t *label;
 } room;
@@ -78,8 +80,8 @@ static limn_status room_make(limn_context *ctx, const finishing *t, size_t leaf,
     r->right = lm_alloc_zero(&ctx->mem, r->k, r->c * sizeof *r->right);
     r->coef = lm_alloc_zero(&ctx->mem, r->k, r->c * sizeof *r->coef);
     r->f = lm_alloc(&ctx->mem, r->k, sizeof *r->f);
-    r->self = lm_alloc(&ctx->mem, r->n + 1, sizeof *r->self);
-    bool fine = r->self && r->phi && r->gram && r->factor && r->right && r->coef && r->f;
+    r->known = lm_alloc_zero(&ctx->mem, r->n + 1, sizeof *r->known);
+    bool fine = r->known && r->phi && r->gram && r->factor && r->right && r->coef && r->f;
     return fine ? LIMN_OK : lm_fail_memory(ctx);
 }
 
@@ -90,7 +92,7 @@ static void room_free(const limn_allocator *mem, room *r) {
     lm_free(mem, r->right);
     lm_free(mem, r->coef);
     lm_free(mem, r->f);
-    lm_free(mem, r->self);
+    lm_free(mem, r->known);
 }
 
 static bool is_held(size_t i) {
@@ -107,25 +109,49 @@ static void add_products(room *r, bool held) {
     }
 }
 
+/* Whether a vector is equal to the row. other: d floats of room. */
+static bool is_vector(const lm_pack *pack, const float *x, float *other) {
+    for (size_t j = 0; j < pack->n; j++) {
+        lm_pack_row(pack, j, other);
+        if (memcmp(other, x, pack->d * sizeof *x) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* phi times u, and u. */
 static limn_status fill(limn_context *ctx, const finishing *t, size_t leaf, room *r) {
     const pt_model *m = t->m;
     const lm_expansion *e = &m->leaf[leaf].e;
     size_t width = lm_expansion_width(e);
-    float *x = lm_alloc_aligned(&ctx->mem, m->stride + width, sizeof *x);
+    float *x = lm_alloc_aligned(&ctx->mem, 2 * m->stride + width, sizeof *x);
     if (!x)
         return lm_fail_memory(ctx);
+    float *other = x + m->stride, *values = other + m->stride;
     for (size_t i = 0; i < r->n; i++) {
-        double *phi = r->phi + i * r->c;
         pt_take_row(m, t->set->x + r->row[i] * m->d, x);
-        lm_expansion_values(e, x, x + m->stride);
+        lm_expansion_values(e, x, values);
         for (size_t j = 0; j + 1 < r->c; j++)
-            phi[j] = (double)x[m->stride + j];
-        phi[r->c - 1] = 1;
-        r->self[i] = lm_expansion_self(e, x);
+            r->phi[i * r->c + j] = (double)values[j];
+        r->unit += lm_expansion_self(e, x);
+        r->known[i] = is_held(i) && is_vector(&e->pack, x, other);
     }
-    add_products(r, false);
+    r->unit /= (double)r->n;
+    if (!(r->unit > 0) || !isfinite(r->unit))
+        r->unit = 1;
     lm_free_aligned(&ctx->mem, x);
     return LIMN_OK;
+}
+
+/* phi, and its products over the rows that are not left out. */
+static void prepare(room *r) {
+    for (size_t i = 0; i < r->n; i++) {
+        double *phi = r->phi + i * r->c;
+        for (size_t j = 0; j + 1 < r->c; j++)
+            phi[j] /= r->unit;
+        phi[r->c - 1] = 1;
+    }
+    add_products(r, false);
 }
 
 /* +1 or -1. */
@@ -169,19 +195,11 @@ static bool fit(room *r, double lambda, bool all, int steps) {
 }
 
 /* Rows that became vectors tell little about others. */
-static bool is_vector(const room *r, size_t i) {
-    const double *phi = r->phi + i * r->c;
-    for (size_t j = 0; j + 1 < r->c; j++)
-        if (phi[j] >= r->self[i])
-            return true;
-    return false;
-}
-
 static size_t errors(const room *r) {
     const lm_simd_dense *dense = lm_simd_get()->dense;
     size_t wrong = 0;
     for (size_t i = HELD - 1; i < r->n; i += HELD) {
-        if (is_vector(r, i))
+        if (r->known[i])
             continue;
         size_t label = (size_t)r->label[r->row[i]], best = 0;
         dense->rows_times(r->coef, r->k, r->c, r->phi + i * r->c, r->f);
@@ -208,7 +226,7 @@ static double size_of(const room *r, const double *coef) {
 static void put_own(const pt_leaf *leaf, room *r) {
     for (size_t o = 0; o < r->k; o++) {
         for (size_t j = 0; j + 1 < r->c; j++)
-            r->right[o * r->c + j] = leaf->e.coef[j * r->k + o];
+            r->right[o * r->c + j] = leaf->e.coef[j * r->k + o] * r->unit;
         r->right[o * r->c + r->c - 1] = leaf->bias[o];
     }
 }
@@ -229,7 +247,7 @@ static void centre(room *r) {
 static void foretell(const finishing *t, room *r) {
     const lm_simd_dense *dense = lm_simd_get()->dense;
     for (size_t i = HELD - 1; i < r->n; i += HELD) {
-        if (is_vector(r, i))
+        if (r->known[i])
             continue;
         dense->rows_times(r->coef, r->k, r->c, r->phi + i * r->c, r->f);
         for (size_t o = 0; o < r->k; o++)
@@ -252,12 +270,12 @@ static void take(const finishing *t, room *r, pt_leaf *leaf) {
             t->held[r->row[i] * r->k + o] *= (float)by;
     for (size_t o = 0; o < r->k; o++) {
         for (size_t j = 0; j + 1 < r->c; j++)
-            leaf->e.coef[j * r->k + o] = by * r->coef[o * r->c + j];
+            leaf->e.coef[j * r->k + o] = by * r->coef[o * r->c + j] / r->unit;
         leaf->bias[o] = by * r->coef[o * r->c + r->c - 1];
     }
     /* As if they had been so all the time: the mean is what they are. */
     double steps = leaf->e.steps;
-    lm_expansion_restart(&leaf->e);
+    pt_leaf_restart(t->m, leaf);
     leaf->e.steps = steps;
     lm_expansion_refresh(&leaf->e);
 }
@@ -278,6 +296,8 @@ static limn_status finish_leaf(limn_context *ctx, void *user, size_t leaf) {
     limn_status status = room_make(ctx, t, leaf, &r);
     if (status == LIMN_OK)
         status = fill(ctx, t, leaf, &r);
+    if (status == LIMN_OK)
+        prepare(&r);
     for (size_t l = 0; l < LAMBDAS && status == LIMN_OK && !last; l++) {
         bool fine = fit(&r, lambdas[l], false, l ? MORE_STEPS : STEPS);
         t->wrong[leaf * LAMBDAS + l] = fine ? errors(&r) : r.n;

@@ -1,7 +1,11 @@
 /* leaf.c: leaves: an expansion, and the rows remembered for its split. */
 #include "methods/ptree/ptree.h"
 
+#include <math.h>
 #include <string.h>
+
+/* A bias and what is added to it are finite as floats. */
+#define BIAS_MOST 1e38
 
 void pt_node_free(const limn_allocator *mem, pt_node *node) {
     lm_pack_free(mem, &node->pack);
@@ -100,6 +104,14 @@ limn_status pt_leaf_reserve_row(limn_context *ctx, const pt_model *m, pt_leaf *l
         return LIMN_OK;
     size_t room = more < 32 ? 32 : more + more / 2;
     return reserve_rows(ctx, m, leaf, room < m->o.reservoir ? room : m->o.reservoir);
+}
+
+void pt_leaf_restart(const pt_model *m, pt_leaf *leaf) {
+    for (size_t o = 0; o < m->outputs; o++) {
+        double bias = leaf->bias[o] == leaf->bias[o] ? leaf->bias[o] : 0;
+        leaf->bias[o] = fmax(-BIAS_MOST, fmin(bias, BIAS_MOST));
+    }
+    lm_expansion_restart(&leaf->e);
 }
 
 void pt_leaf_count(pt_leaf *leaf, int32_t label) {

@@ -132,6 +132,9 @@ limn_status pt_leaf_copy(limn_context *ctx, const pt_model *m, const pt_leaf *fr
 limn_status pt_leaf_reserve_row(limn_context *ctx, const pt_model *m, pt_leaf *leaf);
 /* Counts a row and perhaps remembers it, if the leaf may be split; there is room. */
 void pt_leaf_remember(const pt_model *m, pt_leaf *leaf, const float *x, int32_t label);
+/* After coefficients and biases were fitted: cuts them to what files may hold, and averaging starts
+ * anew. */
+void pt_leaf_restart(const pt_model *m, pt_leaf *leaf);
 void pt_leaf_count(pt_leaf *leaf, int32_t label);
 /* Counts it and adds it to the rows remembered. */
 void pt_leaf_keep(const pt_model *m, pt_leaf *leaf, const float *x, int32_t label);
@@ -243,8 +246,9 @@ limn_status pt_step_single(limn_context *ctx, pt_model *m, pt_leaf *leaf, const 
 
 /* Copies a row, as tests and kernels need it: padded; for chi2 and intersection at least 0. */
 void pt_take_row(const pt_model *m, const float *x, float *padded);
-/* The leaf of a padded row; levels: how many tests it took. values: width floats. */
-size_t pt_route(const pt_model *m, const float *x, float *values, size_t *levels);
+/* The leaf of a padded row; read: how many vectors the tests compared it with. values: width
+ * floats. */
+size_t pt_route(const pt_model *m, const float *x, float *values, size_t *read);
 /* The side to which a test sends a padded row of this length (1 outside the paper's style). */
 int pt_side(const lm_kernel *kernel, const pt_node *node, const float *x, size_t stride,
             double length, float *values);

@@ -3,6 +3,7 @@
 #include "methods/ptree/ptree.h"
 #include "num/platt.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -45,21 +46,31 @@ int pt_side(const lm_kernel *kernel, const pt_node *node, const float *x, size_t
     return !(value <= node->threshold);
 }
 
-size_t pt_route(const pt_model *m, const float *x, float *values, size_t *levels) {
+/* The vectors that a test compares a row with. */
+static size_t read_by(const pt_node *node) {
+    return node->side ? node->pack.n : 1;
+}
+
+size_t pt_route(const pt_model *m, const float *x, float *values, size_t *read) {
     double length = m->o.paper && m->nodes ? pt_length(x, m->d) : 1;
     int32_t at = m->nodes ? 0 : -1;
     size_t count = 0;
-    for (; at >= 0; count++)
-        at = m->node[at].child[pt_side(&m->o.kernel, &m->node[at], x, m->stride, length, values)];
-    if (levels)
-        *levels = count;
+    while (at >= 0) {
+        const pt_node *node = &m->node[at];
+        count += read_by(node);
+        at = node->child[pt_side(&m->o.kernel, node, x, m->stride, length, values)];
+    }
+    if (read)
+        *read = count;
     return (size_t)(-1 - at);
 }
 
 void pt_outputs(const pt_model *m, const pt_leaf *leaf, bool mean, const float *values, float *f) {
     lm_expansion_sums(&leaf->e, mean, values, f);
-    for (size_t o = 0; o < m->outputs; o++)
-        f[o] = (float)((double)f[o] + leaf->bias[o]);
+    for (size_t o = 0; o < m->outputs; o++) {
+        double sum = (double)f[o] + leaf->bias[o];
+        f[o] = (float)(sum > FLT_MAX ? FLT_MAX : sum < -FLT_MAX ? -FLT_MAX : sum);
+    }
 }
 
 int32_t pt_winner(const pt_model *m, const pt_leaf *leaf, const float *f) {
@@ -162,9 +173,10 @@ void pt_scores(const void *opaque, const float *x, size_t n, double *scores, voi
 
 /* ---- figures ---- */
 
-static lm_touched touched_by(const pt_model *m, const pt_leaf *leaf, double levels) {
-    double n = (double)leaf->e.pack.n, d = (double)m->d;
-    return (lm_touched){levels + n, (levels * d + n * (d + (double)m->outputs)) * sizeof(float)};
+/* read: by the tests above the leaf. */
+static lm_touched touched_by(const pt_model *m, const pt_leaf *leaf, size_t read) {
+    double n = (double)leaf->e.pack.n, d = (double)m->d, tests = (double)read;
+    return (lm_touched){tests + n, (tests * d + n * (d + (double)m->outputs)) * sizeof(float)};
 }
 
 void pt_touched(const void *opaque, const float *x, size_t n, lm_touched *sum, void *scratch) {
@@ -172,27 +184,35 @@ void pt_touched(const void *opaque, const float *x, size_t n, lm_touched *sum, v
     lm_cursor at = lm_cursor_at(scratch);
     layout l = lay_out(m, &at);
     for (size_t i = 0; i < n; i++) {
-        size_t levels;
+        size_t read;
         pt_take_row(m, x + i * m->d, l.x);
-        size_t leaf = pt_route(m, l.x, l.values, &levels);
-        lm_touched own = touched_by(m, &m->leaf[leaf], (double)levels);
+        size_t leaf = pt_route(m, l.x, l.values, &read);
+        lm_touched own = touched_by(m, &m->leaf[leaf], read);
         sum->vectors += own.vectors;
         sum->bytes += own.bytes;
     }
 }
 
+/* Adds what the rows that came to the leaves below a node or leaf touched; returns how many rows.
+ */
+static double add_below(const pt_model *m, int32_t at, size_t read, lm_touched *sum) {
+    if (at >= 0) {
+        const pt_node *node = &m->node[at];
+        read += read_by(node);
+        return add_below(m, node->child[0], read, sum) + add_below(m, node->child[1], read, sum);
+    }
+    const pt_leaf *leaf = &m->leaf[-1 - at];
+    lm_touched own = touched_by(m, leaf, read);
+    double rows = (double)leaf->seen;
+    sum->vectors += rows * own.vectors;
+    sum->bytes += rows * own.bytes;
+    return rows;
+}
+
 /* On average over the rows that came to the leaves. */
 static lm_touched mean_touched(const pt_model *m) {
     lm_touched sum = {0, 0};
-    double all = 0;
-    for (size_t i = 0; i < m->leaves; i++) {
-        lm_touched own = touched_by(m, &m->leaf[i], (double)m->leaf[i].level);
-        double share = (double)m->leaf[i].seen;
-        all += share;
-        sum.vectors += share * own.vectors;
-        sum.bytes += share * own.bytes;
-    }
-    double by = all > 0 ? 1 / all : 0;
+    double rows = add_below(m, m->nodes ? 0 : -1, 0, &sum), by = rows > 0 ? 1 / rows : 0;
     return (lm_touched){sum.vectors * by, sum.bytes * by};
 }
 

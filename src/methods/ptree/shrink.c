@@ -162,7 +162,7 @@ static limn_status choose_vectors(limn_context *ctx, const pt_draft *t, size_t l
     lm_expansion *e = &m->leaf[leaf].e;
     size_t n = 0, count = 0, taken = 0, cells;
     size_t *list = lm_alloc(mem, t->svm->n, sizeof *list);
-    size_t *chosen = lm_alloc(mem, m->o.budget, sizeof *chosen);
+    size_t most = pt_draft_vectors(t), *chosen = lm_alloc(mem, most, sizeof *chosen);
     size_t *place = lm_alloc(mem, SAMPLE, sizeof *place);
     double *f = lm_alloc(mem, SAMPLE, sizeof *f), *phi = NULL;
     float *padded = lm_alloc_aligned(mem, m->stride, sizeof *padded);
@@ -174,7 +174,7 @@ static limn_status choose_vectors(limn_context *ctx, const pt_draft *t, size_t l
         status = phi ? fill_phi(ctx, t, list, count, place, n, phi) : lm_fail_memory(ctx);
     }
     if (status == LIMN_OK)
-        status = pt_greedy(ctx, phi, count, n, f, m->o.budget, chosen, &taken);
+        status = pt_greedy(ctx, phi, count, n, f, most, chosen, &taken);
     for (size_t j = 0; j < taken && status == LIMN_OK; j++)
         lm_expansion_put(e, t->svm->sv + list[chosen[j]] * m->d, NULL);
     lm_free(mem, list);
@@ -304,7 +304,7 @@ static void take_coefs(pt_draft *t, const leaf_fit *fit, size_t lambda) {
         if (n)
             memcpy(leaf->e.coef, coef_of(&fit[i], n, 1, lambda), n * sizeof *leaf->e.coef);
         leaf->bias[0] = fit[i].bias[1][lambda];
-        lm_expansion_restart(&leaf->e);
+        pt_leaf_restart(t->m, leaf);
         pt_fit_width(leaf->e.pack.panels, &t->m->width);
     }
 }

@@ -26,6 +26,11 @@ static inline const float *pt_draft_row(const pt_draft *t, size_t place) {
     return t->set->x + t->rows->order[place] * t->set->d;
 }
 
+/* The most vectors of a leaf. */
+static inline size_t pt_draft_vectors(const pt_draft *t) {
+    return t->m->o.budget < t->svm->n ? t->m->o.budget : t->svm->n;
+}
+
 /* ---- branch.c ---- */
 
 /* Grows the tests, the places by leaf, and leaves without vectors. */

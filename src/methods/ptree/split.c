@@ -286,7 +286,7 @@ static limn_status make_side(limn_context *ctx, const pt_model *m, const pt_leaf
     out->seen = out->seen < rows ? rows : out->seen;
     if (m->o.refit > 0 && vectors)
         status = refit(ctx, c, s, m->o.refit * (double)(rows + 1), out);
-    lm_expansion_restart(&out->e);
+    pt_leaf_restart(m, out);
     return status;
 }
 
