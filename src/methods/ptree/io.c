@@ -213,17 +213,18 @@ limn_status pt_save(limn_context *ctx, const void *opaque, lm_writer *writer) {
 
 /* ---- loading: numbers ---- */
 
-static limn_status get_kernel(limn_context *ctx, const lm_file *file, lm_kv *kv, lm_kernel *k) {
+static limn_status get_kernel(lm_kv *kv, lm_kernel *k) {
     int64_t type = 0, degree = 0;
+    double least = 0;
     limn_status status = lm_kv_int(kv, "kernel", 0, LM_INTERSECTION, &type);
     if (status == LIMN_OK)
-        status = lm_kv_int(kv, "degree", 0, 1000, &degree);
+        status = lm_kv_int(kv, "degree", 0, INT32_MAX, &degree);
+    if (type != LM_RBF && type != LM_CHI2_KERNEL) /* a machine may have it */
+        least = -1e300;
     if (status == LIMN_OK)
-        status = lm_kv_real(kv, "gamma", 0, 1e300, &k->gamma);
+        status = lm_kv_real(kv, "gamma", least, 1e300, &k->gamma);
     if (status == LIMN_OK)
         status = lm_kv_real(kv, "coef0", -1e300, 1e300, &k->coef0);
-    if (status == LIMN_OK && !lm_kernel_name((lm_kernel_type)type))
-        status = lm_file_bad(ctx, file, "there is no kernel number %d", (int)type);
     k->type = (lm_kernel_type)type;
     k->degree = (int)degree;
     return status;
@@ -250,7 +251,7 @@ static limn_status get_about(limn_context *ctx, const lm_file *file, pt_model *m
     lm_kv kv;
     limn_status status = lm_kv_open(ctx, file, named(m, "about").text, PT_FILE_VERSION, &kv);
     if (status == LIMN_OK)
-        status = get_kernel(ctx, file, &kv, &m->o.kernel);
+        status = get_kernel(&kv, &m->o.kernel);
     if (status == LIMN_OK)
         status = get_counts(&kv, m);
     if (status == LIMN_OK)
