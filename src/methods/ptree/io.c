@@ -231,10 +231,10 @@ static limn_status get_kernel(lm_kv *kv, lm_kernel *k) {
 }
 
 static limn_status get_counts(lm_kv *kv, pt_model *m) {
-    int64_t seed = 0, leaves = 0, steps = 0, seen = 0;
+    int64_t seed = 0, leaves = 0, steps = 0, seen = 0, most = m->o.rule == PT_TREE ? INT32_MAX : 1;
     limn_status status = lm_kv_int(kv, "seed", INT64_MIN, INT64_MAX, &seed);
     if (status == LIMN_OK)
-        status = lm_kv_int(kv, "leaves", 1, INT32_MAX, &leaves);
+        status = lm_kv_int(kv, "leaves", 1, most, &leaves);
     if (status == LIMN_OK)
         status = lm_kv_int(kv, "steps", 0, INT64_MAX / 2, &steps);
     if (status == LIMN_OK)
@@ -343,9 +343,10 @@ static limn_status get_nodes(limn_context *ctx, const lm_file *file, pt_model *m
 
 static bool leaf_fine(const pt_model *m, const pt_leaf *leaf, const leaf_record *r) {
     bool keeps = pt_may_split(&m->o, leaf->level);
-    return r->vectors <= LM_EXPANSION_MOST && r->seen <= INT64_MAX / 2 && r->wait <= INT64_MAX &&
+    return r->vectors <= LM_EXPANSION_MOST && r->vectors <= m->o.budget &&
+           r->seen <= INT64_MAX / 2 && r->wait <= INT64_MAX &&
            r->kept <= (keeps ? m->o.reservoir : 0) && r->kept <= r->seen && r->steps >= 0 &&
-           r->steps <= 0x1p53 && leaf->parent != -2;
+           r->steps <= 0x1p53 && r->steps == floor(r->steps) && leaf->parent != -2;
 }
 
 static limn_status get_leaves(limn_context *ctx, const lm_file *file, pt_model *m) {
