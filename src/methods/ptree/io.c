@@ -6,6 +6,7 @@
  * levels are made anew when a file is opened. */
 #include "methods/ptree/ptree.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -406,9 +407,9 @@ static limn_status get_part(limn_context *ctx, const lm_file *file, pt_model *m,
     return status;
 }
 
-static bool floats_fine(const float *x, size_t n) {
+static bool floats_fine(const float *x, size_t n, float least) {
     for (size_t i = 0; i < n; i++)
-        if (!isfinite(x[i]))
+        if (!(x[i] >= least && x[i] <= FLT_MAX))
             return false;
     return true;
 }
@@ -420,9 +421,15 @@ static bool doubles_fine(const double *x, size_t n, double most) {
     return true;
 }
 
-/* Finite, and 0 past the last row. */
-static bool pack_fine(const lm_pack *pack) {
-    if (!floats_fine(pack->data, pack->panels * LM_PANEL * pack->d))
+/* Of rows: kernels for numbers of 0 or more grow without limit below. */
+static float least_of(const pt_model *m) {
+    lm_kernel_type type = m->o.kernel.type;
+    return type == LM_CHI2_KERNEL || type == LM_INTERSECTION ? 0 : -FLT_MAX;
+}
+
+/* In range, and 0 past the last row. */
+static bool pack_fine(const lm_pack *pack, float least) {
+    if (!floats_fine(pack->data, pack->panels * LM_PANEL * pack->d, least))
         return false;
     for (size_t i = pack->n; i < pack->panels * LM_PANEL; i++)
         for (size_t j = 0; j < pack->d; j++)
@@ -438,7 +445,8 @@ static bool node_values_fine(const pt_model *m, const pt_node *node) {
     for (size_t i = 0; node->side && i < node->pack.n; i++)
         if (node->side[i] > 1)
             return false;
-    return (!node->w || floats_fine(node->w, m->d)) && pack_fine(&node->pack);
+    return (!node->w || floats_fine(node->w, m->d, -FLT_MAX)) &&
+           pack_fine(&node->pack, least_of(m));
 }
 
 static bool leaf_values_fine(const pt_model *m, const pt_leaf *leaf) {
@@ -449,10 +457,11 @@ static bool leaf_values_fine(const pt_model *m, const pt_leaf *leaf) {
     for (size_t c = 0; c < m->classes; c++)
         if (leaf->count[c] > INT64_MAX / 2)
             return false;
-    return pack_fine(&leaf->e.pack) && doubles_fine(leaf->e.coef, cells, LM_COEF_MOST) &&
+    return pack_fine(&leaf->e.pack, least_of(m)) &&
+           doubles_fine(leaf->e.coef, cells, LM_COEF_MOST) &&
            doubles_fine(leaf->e.drift, leaf->e.drift ? cells : 0, DRIFT_MOST) &&
            doubles_fine(leaf->bias, m->outputs, LM_COEF_MOST) &&
-           floats_fine(leaf->kept_x, leaf->kept * m->d);
+           floats_fine(leaf->kept_x, leaf->kept * m->d, least_of(m));
 }
 
 static limn_status check_values(limn_context *ctx, const lm_file *file, pt_model *m) {
