@@ -6,6 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Outputs are cut to this size, since the bias of one may be larger than a float. */
+#define F_MOST 1e38
+
 /* ---- one row ---- */
 
 void pt_take_row(const pt_model *m, const float *x, float *padded) {
@@ -58,8 +61,10 @@ size_t pt_route(const pt_model *m, const float *x, float *values, size_t *levels
 
 void pt_outputs(const pt_model *m, const pt_leaf *leaf, bool mean, const float *values, float *f) {
     lm_expansion_sums(&leaf->e, mean, values, f);
-    for (size_t o = 0; o < m->outputs; o++)
-        f[o] = (float)((double)f[o] + leaf->bias[o]);
+    for (size_t o = 0; o < m->outputs; o++) {
+        double sum = (double)f[o] + leaf->bias[o];
+        f[o] = (float)(sum > F_MOST ? F_MOST : sum < -F_MOST ? -F_MOST : sum);
+    }
 }
 
 int32_t pt_winner(const pt_model *m, const pt_leaf *leaf, const float *f) {
