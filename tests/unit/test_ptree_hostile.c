@@ -217,6 +217,7 @@ static void test_links_that_are_no_tree_are_refused(void **state) {
         const char *what;
         int32_t child[3][2];
     } bad[] = {{"a node that is a child twice", {{1, 1}, {-1, -2}, {-3, -4}}},
+               {"a node that is a child twice while a leaf is none", {{1, 1}, {2, -1}, {-2, -3}}},
                {"a leaf that is a child twice", {{1, 2}, {-1, -1}, {-3, -4}}},
                {"a leaf below two nodes", {{1, 2}, {-1, -2}, {-2, -4}}},
                {"a cycle with the first node", {{1, 2}, {-1, -2}, {-3, 0}}},

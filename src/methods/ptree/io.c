@@ -293,7 +293,7 @@ static limn_status take_arrays(limn_context *ctx, pt_model *m) {
 /* Links a child of node i; level: per node, 0 while nothing links to it. */
 static bool link_child(pt_model *m, size_t i, int32_t child, uint32_t *level) {
     if (child >= 0) {
-        if ((size_t)child <= i || (size_t)child >= m->nodes || level[child])
+        if ((size_t)child >= m->nodes || level[child])
             return false;
         level[child] = level[i] + 1;
         return true;
@@ -306,6 +306,8 @@ static bool link_child(pt_model *m, size_t i, int32_t child, uint32_t *level) {
     return level[i] <= PT_DEPTH_MOST;
 }
 
+/* Every node is linked to once, by one before it, and no leaf twice; then their numbers leave no
+ * leaf without a link. */
 static bool link_nodes(pt_model *m, const node_record *record, uint32_t *level) {
     bool near = m->o.split == PT_ZPQ, linear = is_linear(m);
     level[0] = 1;
@@ -347,7 +349,7 @@ static bool leaf_fine(const pt_model *m, const pt_leaf *leaf, const leaf_record 
     return r->vectors <= LM_EXPANSION_MOST && r->vectors <= m->o.budget &&
            r->seen <= INT64_MAX / 2 && r->wait <= INT64_MAX &&
            r->kept <= (keeps ? m->o.reservoir : 0) && r->kept <= r->seen && r->steps >= 0 &&
-           r->steps <= 0x1p53 && r->steps == floor(r->steps) && leaf->parent != -2;
+           r->steps <= 0x1p53 && r->steps == floor(r->steps);
 }
 
 static limn_status get_leaves(limn_context *ctx, const lm_file *file, pt_model *m) {
