@@ -257,7 +257,9 @@ static pt_model *make_chain(limn_context *ctx, size_t nodes) {
     return m;
 }
 
-static limn_status try_load(limn_context *ctx, const pt_model *m, const limn_method_info *info) {
+/* one: an assignment, or NULL. */
+static limn_status try_load(limn_context *ctx, const pt_model *m, const limn_method_info *info,
+                            const char *one) {
     static lm_params params;
     size_t size;
     unsigned char *bytes = bytes_of(ctx, m, &size);
@@ -265,6 +267,7 @@ static limn_status try_load(limn_context *ctx, const pt_model *m, const limn_met
     void *loaded = NULL;
     lm_shape about = {.task = LIMN_CLASSIFY, .d = m->d, .classes = m->classes, .rows = m->seen};
     lm_params_init(info->name, info->params, info->param_count, &params);
+    assert_true(!one || lm_params_set(ctx, &params, one) == LIMN_OK);
     assert_int_equal(lm_file_from_memory(ctx, bytes, size, "test.limn", &file), LIMN_OK);
     limn_status status = pt_load(ctx, file, &about, &params, &loaded);
     pt_destroy(&ctx->mem, status == LIMN_OK ? loaded : NULL);
@@ -279,7 +282,7 @@ static void test_trees_deeper_than_the_limit_are_refused(void **state) {
     for (size_t i = 0; i < LM_COUNT(nodes); i++) {
         limn_context *ctx = make_context(NULL, 1, 3);
         pt_model *m = make_chain(ctx, nodes[i]);
-        assert_int_equal(try_load(ctx, m, &lm_method_ptree.info),
+        assert_int_equal(try_load(ctx, m, &lm_method_ptree.info, NULL),
                          nodes[i] > PT_DEPTH_MOST ? LIMN_E_MODEL : LIMN_OK);
         pt_destroy(&ctx->mem, m);
         limn_context_free(ctx);
@@ -293,11 +296,22 @@ static void test_a_perceptron_that_was_split_is_refused(void **state) {
         pt_model *m = make_chain(ctx, nodes);
         m->o.rule = PT_PERCEPTRON;
         m->o.average = false;
-        assert_int_equal(try_load(ctx, m, &lm_method_perceptron.info),
+        assert_int_equal(try_load(ctx, m, &lm_method_perceptron.info, NULL),
                          nodes ? LIMN_E_MODEL : LIMN_OK);
         pt_destroy(&ctx->mem, m);
         limn_context_free(ctx);
     }
+}
+
+static void test_a_test_by_the_nearest_of_no_rows_is_refused(void **state) {
+    (void)state;
+    limn_context *ctx = make_context(NULL, 1, 3);
+    pt_model *m = make_chain(ctx, 1);
+    m->o.split = PT_ZPQ;
+    lm_pack_view(NULL, 0, D, &m->node[0].pack);
+    assert_int_equal(try_load(ctx, m, &lm_method_ptree.info, "split=zpq"), LIMN_E_MODEL);
+    pt_destroy(&ctx->mem, m);
+    limn_context_free(ctx);
 }
 
 static void test_tests_of_nodes_that_are_invalid_are_refused(void **state) {
@@ -435,6 +449,32 @@ static void test_labels_and_numbers_of_rows_out_of_range_are_refused(void **stat
                 refuse_at(&w, ".class_rows", at, &rows_most[i], sizeof *rows_most);
         end(&w);
     }
+}
+
+/* Without a budget, a perceptron has up to LM_EXPANSION_MOST vectors. */
+static void test_a_perceptron_with_more_vectors_than_can_be_numbered_is_refused(void **state) {
+    size_t room = LM_EXPANSION_MOST + LM_PANEL;
+    float *x = aligned_alloc(64, room * D * sizeof *x);
+    double *coef = calloc(room, sizeof *coef);
+    (void)state;
+    memset(x, 0, room * D * sizeof *x);
+    for (size_t more = 0; more < 2; more++) {
+        limn_context *ctx = make_context(NULL, 1, 3);
+        pt_model *m = make_chain(ctx, 0);
+        m->o.rule = PT_PERCEPTRON;
+        m->o.average = false;
+        lm_expansion own = m->leaf[0].e, view = own;
+        lm_pack_view(x, LM_EXPANSION_MOST + more, D, &view.pack);
+        view.coef = coef;
+        m->leaf[0].e = view;
+        assert_int_equal(try_load(ctx, m, &lm_method_perceptron.info, NULL),
+                         more ? LIMN_E_MODEL : LIMN_OK);
+        m->leaf[0].e = own;
+        pt_destroy(&ctx->mem, m);
+        limn_context_free(ctx);
+    }
+    free(x);
+    free(coef);
 }
 
 /* ---- keys ---- */
@@ -585,12 +625,14 @@ int main(void) {
         cmocka_unit_test(test_links_that_are_no_tree_are_refused),
         cmocka_unit_test(test_trees_deeper_than_the_limit_are_refused),
         cmocka_unit_test(test_a_perceptron_that_was_split_is_refused),
+        cmocka_unit_test(test_a_test_by_the_nearest_of_no_rows_is_refused),
         cmocka_unit_test(test_tests_of_nodes_that_are_invalid_are_refused),
         cmocka_unit_test(test_counts_of_a_leaf_that_do_not_fit_are_refused),
         cmocka_unit_test(test_leaves_beyond_their_parameters_are_refused),
         cmocka_unit_test(test_counters_of_a_leaf_out_of_range_are_refused),
         cmocka_unit_test(test_a_leaf_that_remembers_more_rows_than_it_saw_is_refused),
         cmocka_unit_test(test_labels_and_numbers_of_rows_out_of_range_are_refused),
+        cmocka_unit_test(test_a_perceptron_with_more_vectors_than_can_be_numbered_is_refused),
         cmocka_unit_test(test_keys_out_of_range_are_refused),
         cmocka_unit_test(test_a_number_of_rows_near_the_limit_is_refused_or_learned_on_from),
         cmocka_unit_test(test_the_largest_counters_can_be_learned_on_from),
