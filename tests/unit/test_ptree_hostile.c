@@ -458,17 +458,17 @@ static void test_a_perceptron_with_more_vectors_than_can_be_numbered_is_refused(
     double *coef = calloc(room, sizeof *coef);
     (void)state;
     memset(x, 0, room * D * sizeof *x);
-    for (size_t more = 0; more < 2; more++) {
+    for (size_t extra = 0; extra < 2; extra++) {
         limn_context *ctx = make_context(NULL, 1, 3);
         pt_model *m = make_chain(ctx, 0);
         m->o.rule = PT_PERCEPTRON;
         m->o.average = false;
         lm_expansion own = m->leaf[0].e, view = own;
-        lm_pack_view(x, LM_EXPANSION_MOST + more, D, &view.pack);
+        lm_pack_view(x, LM_EXPANSION_MOST + extra, D, &view.pack);
         view.coef = coef;
         m->leaf[0].e = view;
         assert_int_equal(try_load(ctx, m, &lm_method_perceptron.info, NULL),
-                         more ? LIMN_E_MODEL : LIMN_OK);
+                         extra ? LIMN_E_MODEL : LIMN_OK);
         m->leaf[0].e = own;
         pt_destroy(&ctx->mem, m);
         limn_context_free(ctx);
