@@ -20,7 +20,7 @@ enum { W, Z, B, P, F, J };
 static const form forms[] = {
     {"ptree", TREE "depth=4", 2, CURVED},
     {"ptree", TREE "split=zpq depth=4", 3, CURVED},
-    {"ptree", TREE "split=bal kernel=poly coef0=1 degree=2 depth=5", 2, CURVED},
+    {"ptree", TREE "split=bal kernel=poly coef0=1 degree=2 depth=5 reservoir=0", 2, CURVED},
     {"ptree", "style=paper kernel=chi2 gamma=1 split=ent budget=4 reservoir=9 depth=5", 3,
      POSITIVE},
     {"forgetron", "gamma=0.5 budget=5", 2, CURVED},

@@ -454,7 +454,7 @@ static bool node_values_fine(const pt_model *m, const pt_node *node) {
 static bool leaf_values_fine(const pt_model *m, const pt_leaf *leaf) {
     size_t cells = leaf->e.pack.n * m->outputs;
     for (size_t i = 0; i < leaf->kept; i++)
-        if (leaf->kept_label[i] < 0 || (size_t)leaf->kept_label[i] >= m->classes)
+        if ((size_t)leaf->kept_label[i] >= m->classes) /* or below 0 */
             return false;
     for (size_t c = 0; c < m->classes; c++)
         if (leaf->count[c] > INT64_MAX / 2)
