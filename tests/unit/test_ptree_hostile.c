@@ -303,6 +303,23 @@ static void test_a_perceptron_that_was_split_is_refused(void **state) {
     }
 }
 
+static void test_numbers_of_classes_and_features_out_of_range_are_refused(void **state) {
+    static const struct {
+        size_t d, classes;
+    } of[] = {{D, 2}, {0, 2}, {D, 0}, {D, 1 << 20}, {D, (1 << 20) + 1}};
+    (void)state;
+    for (size_t i = 0; i < LM_COUNT(of); i++) {
+        limn_context *ctx = make_context(NULL, 1, 3);
+        pt_model *m = new_model(ctx, "gamma=0.5", D, of[i].classes ? of[i].classes : 1);
+        m->d = m->leaf[0].e.pack.d = of[i].d;
+        m->classes = of[i].classes;
+        assert_int_equal(try_load(ctx, m, &lm_method_ptree.info, NULL),
+                         i == 0 || i == 3 ? LIMN_OK : LIMN_E_MODEL);
+        pt_destroy(&ctx->mem, m);
+        limn_context_free(ctx);
+    }
+}
+
 static void test_a_test_by_the_nearest_of_no_rows_is_refused(void **state) {
     (void)state;
     limn_context *ctx = make_context(NULL, 1, 3);
@@ -625,6 +642,7 @@ int main(void) {
         cmocka_unit_test(test_links_that_are_no_tree_are_refused),
         cmocka_unit_test(test_trees_deeper_than_the_limit_are_refused),
         cmocka_unit_test(test_a_perceptron_that_was_split_is_refused),
+        cmocka_unit_test(test_numbers_of_classes_and_features_out_of_range_are_refused),
         cmocka_unit_test(test_a_test_by_the_nearest_of_no_rows_is_refused),
         cmocka_unit_test(test_tests_of_nodes_that_are_invalid_are_refused),
         cmocka_unit_test(test_counts_of_a_leaf_that_do_not_fit_are_refused),
