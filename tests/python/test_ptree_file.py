@@ -214,8 +214,10 @@ TREE = "ptree -p budget=6 -p patience=2 -p depth=3 -p gamma=0.5"
     *(f"ptree -p style=paper -p budget=30 -p depth=3 -p gamma=0.5 -p split={split}"
       for split in ("wpq", "zpq", "pca", "ent")),
     *(f"{TREE} -p finish=no -p kernel={kernel}" for kernel in (
-        "rbf -p average=no", "poly -p degree=2 -p coef0=1", "linear -p project=0", "chi2 -p project=0.01", "intersection")),
-    f"{TREE} -p split=bal -p kernel=poly -p degree=3 -p coef0=-0.5", f"{TREE} -p split=zpq -p kernel=intersection",
+        "rbf -p average=no", "poly -p degree=2 -p coef0=1", "linear -p project=0", "chi2 -p project=0.01",
+        "intersection")),
+    f"{TREE} -p split=bal -p kernel=poly -p degree=3 -p coef0=-0.5",
+    f"{TREE} -p split=zpq -p kernel=intersection",
     f"{TREE} -p split=ent -p kernel=chi2", "ptree -p style=paper -p budget=20 -p kernel=chi2 -p average=yes"])
 def test_a_reader_of_trees_agrees(limn, data, name, words):
     folder, rows = data
@@ -228,13 +230,15 @@ def test_a_reader_of_trees_agrees(limn, data, name, words):
 
 @pytest.mark.parametrize("name", ["two", "three", "two-sorted", "three-sorted"])
 @pytest.mark.parametrize("words", [
-    "perceptron", "perceptron -p average=yes", "perceptron -p kernel=poly -p degree=2", "perceptron -p kernel=linear -p average=yes",
+    "perceptron", "perceptron -p average=yes", "perceptron -p kernel=poly -p degree=2",
+    "perceptron -p kernel=linear -p average=yes",
     "stoptron -p budget=20", "stoptron -p budget=20 -p kernel=chi2 -p average=yes", "forgetron -p budget=20",
     "forgetron -p kernel=intersection", "projectron -p budget=20 -p plus=1", "projectron -p average=yes -p eta=0.3"])
 def test_a_reader_of_perceptrons_agrees(limn, data, name, words):
     folder, rows = data
     gamma = "" if "linear" in words or "intersection" in words else "-p gamma=0.5"
-    limn("train", folder / f"{name}.csv", "-q", "-m", *words.split(), *gamma.split(), "-p", "order=file", "-o", folder / "m.limn")
+    limn("train", folder / f"{name}.csv", "-q", "-m", *words.split(), *gamma.split(), "-p", "order=file", "-o",
+         folder / "m.limn")
     m, _, scores = check(limn, folder, rows)
     rbf = m.about["kernel"] == RBF
     assert not rbf or (scores[-8:] == 0).all()  # far away the class with the most rows wins
@@ -244,8 +248,8 @@ def test_the_mean_or_the_last_coefficients_answer_whichever_erred_less(limn, dat
     folder, rows = data
     chosen = set()
     for name in ("two", "two-sorted"):
-        limn("train", folder / f"{name}.csv", "-q", "-m", "perceptron", "-p", "average=yes", "-p", "gamma=0.5", "-p", "order=file",
-             "-o", folder / "m.limn")
+        limn("train", folder / f"{name}.csv", "-q", "-m", "perceptron", "-p", "average=yes", "-p", "gamma=0.5", "-p",
+             "order=file", "-o", folder / "m.limn")
         chosen.add(check(limn, folder, rows)[0].mean)
     assert chosen == {True, False}
 
@@ -264,56 +268,55 @@ def test_a_reader_agrees_after_learning_rows_of_a_third_class(limn, data, words)
 
 
 @pytest.mark.parametrize("split", ["wpq", "pca"])
-@pytest.mark.parametrize("kernel", ["kernel=rbf -p gamma=0.5", "kernel=linear", "kernel=sigmoid -p gamma=0.05 -p coef0=-0.5",
-                                    "kernel=poly -p degree=2 -p gamma=0.3 -p coef0=1"])
+@pytest.mark.parametrize("kernel", [
+    "kernel=rbf -p gamma=0.5", "kernel=linear", "kernel=sigmoid -p gamma=0.05 -p coef0=-0.5",
+    "kernel=poly -p degree=2 -p gamma=0.3 -p coef0=1"])
 def test_a_reader_of_trees_that_were_drawn_from_a_machine_agrees(limn, data, split, kernel):
     folder, rows = data
     limn("train", folder / "two.csv", "-q", "-m", "svm", "-p", *kernel.split(), "-o", folder / "svm.limn")
-    limn("train", folder / "two.csv", "-q", "-m", "ptree", "--teacher", folder / "svm.limn", "-p", f"split={split}", "-p",
-         "budget=10", "-p", "depth=2", "-o", folder / "m.limn")
+    limn("train", folder / "two.csv", "-q", "-m", "ptree", "--teacher", folder / "svm.limn", "-p",
+         f"split={split}", "-p", "budget=10", "-p", "depth=2", "-o", folder / "m.limn")
     m, leaves, _ = check(limn, folder, rows)
     assert m.about["agreement"] > 0.5 and len(leaves) > 1 and m.biases.any()
     limn("learn", folder / "m.limn", folder / "two-more.csv", "-q")
     check(limn, folder, rows)
 
 
-@pytest.mark.parametrize("line, other", [("gamma 0.3", "gamma -0.3"), ("degree 2", "degree 1001")])
-def test_a_reader_of_a_tree_drawn_from_a_foreign_machine_with_an_odd_kernel_agrees(limn, data, line, other):
+@pytest.mark.parametrize("lines", [("degree 2", "gamma -0.3"), ("degree 1001", "gamma 0.0003")])
+def test_a_reader_of_a_tree_drawn_from_a_foreign_machine_with_an_odd_kernel_agrees(limn, data, lines):
     folder, rows = data
     limn("train", folder / "two.csv", "-q", "-m", "svm", "-p", "kernel=poly", "-p", "degree=2", "-p", "gamma=0.3", "-p",
-         "coef0=0.6", "--scale", "none", "-o", folder / "svm.limn")
+         "coef0=1", "--scale", "none", "-o", folder / "svm.limn")
     limn("convert", folder / "svm.limn", folder / "odd.svm", "-q")
     text = (folder / "odd.svm").read_text()
-    assert line + "\n" in text
-    (folder / "odd.svm").write_text(text.replace(line + "\n", other + "\n"))
-    limn("train", folder / "two.csv", "-q", "-m", "ptree", "--teacher", folder / "odd.svm", "-p", "budget=10", "-p", "split=pca",
-         "-o", folder / "m.limn")
-    about = key_values(Model(folder / "m.limn").sections["ptree.about"])
-    assert f"gamma {about['gamma']:g}" == other or f"degree {about['degree']}" == other
-    if "gamma" in other:
+    assert "degree 2\ngamma 0.3\n" in text
+    (folder / "odd.svm").write_text(text.replace("degree 2\ngamma 0.3\n", "\n".join([*lines, ""])))
+    limn("train", folder / "two.csv", "-q", "-m", "ptree", "--teacher", folder / "odd.svm", "-p",
+         "budget=10", "-p", "split=pca", "-o", folder / "m.limn")
+    if "degree 2" in lines:  # with 1001, rounding is most of an output
         check(limn, folder, rows)
+    m = Perceptrons(folder / "m.limn")
+    assert (f"degree {m.about['degree']}", f"gamma {m.about['gamma']:g}") == lines
+    assert len(limn("predict", folder / "m.limn", folder / "ask.csv").split()) == len(rows)
 
 
 def test_nearest_rows_that_are_equally_near_are_asked_in_their_order(limn, data):
     """Whole numbers, so that distances are exact and many rows are equal."""
-    folder, _ = data
+    folder = data[0] / "grid"
+    folder.mkdir()
     random = np.random.default_rng(1)
-    lines = [",".join(map(str, row)) for row in random.integers(0, 5, (700, 3))]
-    lines = [f"{line},{(int(line[0]) * int(line[2]) + int(line[4]) + (i % 9 == 0)) % 2}" for i, line in enumerate(lines)]
-    write(folder / "grid.csv", "a,b,c,label", lines)
-    limn("train", folder / "grid.csv", "-q", "--scale", "none", "-m", *TREE.split(), "-p", "split=zpq", "-o", folder / "m.limn")
-    ties, m = 0, Perceptrons(folder / "m.limn")
-    rows = rows_of(folder / "grid.csv")
+    lines = [f"{a},{b},{c},{(a * b + c + (i % 9 == 0)) % 2}"
+             for i, (a, b, c) in enumerate(random.integers(0, 5, (700, 3)))]
+    write(folder / "ask.csv", "a,b,c,label", lines)
+    limn("train", folder / "ask.csv", "-q", "--scale", "none", "-m", *TREE.split(), "-p", "split=zpq", "-o",
+         folder / "m.limn")
+    rows = rows_of(folder / "ask.csv")
+    m, _, _ = check(limn, folder, rows)
+    ties = 0
     for row in rows:
         distance = ((m.test_rows[0] - row) ** 2).sum(1)
         ties += len(set(m.sides[0][distance == distance.min()])) > 1
     assert ties > 50
-    write(folder / "kept.csv", *[(folder / "ask.csv").read_text().splitlines()[0]], (folder / "ask.csv").read_text().splitlines()[1:])
-    try:
-        (folder / "ask.csv").write_text((folder / "grid.csv").read_text())
-        check(limn, folder, rows)
-    finally:
-        (folder / "ask.csv").write_text((folder / "kept.csv").read_text())
 
 
 def test_a_model_of_one_class_answers_with_it(limn, data):
