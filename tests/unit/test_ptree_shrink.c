@@ -591,6 +591,25 @@ static void test_a_machine_without_vectors_is_refused(void **state) {
     close_school(&s);
 }
 
+/* Its f is finite, but too large for the bias of a leaf, which a file keeps to 1e100. */
+static void test_a_machine_whose_answers_are_too_large_is_refused(void **state) {
+    static const double rho[] = {1e90, -1e101, 1e300};
+    (void)state;
+    for (size_t i = 0; i < LM_COUNT(rho); i++) {
+        school s;
+        static lm_params params;
+        void *model = NULL;
+        open_small(&s, 2, draw_rows(CURVED, 100, 2, 2, 1));
+        s.svm.rho = &rho[i];
+        lm_train_set set = taught_set(&s);
+        set_params(s.ctx, "", &params);
+        assert_int_equal(pt_train(s.ctx, &set, &params, &model), i ? LIMN_E_DATA : LIMN_OK);
+        assert_int_equal(model == NULL, i > 0);
+        pt_destroy(&s.ctx->mem, model);
+        close_school(&s);
+    }
+}
+
 /* ---- what is refused ---- */
 
 static limn_data *data_of(limn_context *ctx, const rows *r, limn_task task) {
@@ -673,6 +692,7 @@ int main(void) {
         cmocka_unit_test(test_a_drawn_tree_goes_on_learning),
         cmocka_unit_test(test_small_machines_and_few_rows_are_drawn_from),
         cmocka_unit_test(test_a_machine_without_vectors_is_refused),
+        cmocka_unit_test(test_a_machine_whose_answers_are_too_large_is_refused),
         cmocka_unit_test(test_other_teachers_and_splits_are_refused),
         cmocka_unit_test(test_a_model_that_teaches_gives_its_scaling_and_agrees),
     };

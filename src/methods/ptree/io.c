@@ -6,6 +6,7 @@
  * levels are made anew when a file is opened. */
 #include "methods/ptree/ptree.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -213,27 +214,28 @@ limn_status pt_save(limn_context *ctx, const void *opaque, lm_writer *writer) {
 
 /* ---- loading: numbers ---- */
 
-static limn_status get_kernel(limn_context *ctx, const lm_file *file, lm_kv *kv, lm_kernel *k) {
+static limn_status get_kernel(lm_kv *kv, lm_kernel *k) {
     int64_t type = 0, degree = 0;
+    double least = 0;
     limn_status status = lm_kv_int(kv, "kernel", 0, LM_INTERSECTION, &type);
     if (status == LIMN_OK)
-        status = lm_kv_int(kv, "degree", 0, 1000, &degree);
+        status = lm_kv_int(kv, "degree", 0, INT32_MAX, &degree);
+    if (type != LM_RBF && type != LM_CHI2_KERNEL) /* a machine may have it */
+        least = -1e300;
     if (status == LIMN_OK)
-        status = lm_kv_real(kv, "gamma", 0, 1e300, &k->gamma);
+        status = lm_kv_real(kv, "gamma", least, 1e300, &k->gamma);
     if (status == LIMN_OK)
         status = lm_kv_real(kv, "coef0", -1e300, 1e300, &k->coef0);
-    if (status == LIMN_OK && !lm_kernel_name((lm_kernel_type)type))
-        status = lm_file_bad(ctx, file, "there is no kernel number %d", (int)type);
     k->type = (lm_kernel_type)type;
     k->degree = (int)degree;
     return status;
 }
 
 static limn_status get_counts(lm_kv *kv, pt_model *m) {
-    int64_t seed = 0, leaves = 0, steps = 0, seen = 0;
+    int64_t seed = 0, leaves = 0, steps = 0, seen = 0, most = m->o.rule == PT_TREE ? INT32_MAX : 1;
     limn_status status = lm_kv_int(kv, "seed", INT64_MIN, INT64_MAX, &seed);
     if (status == LIMN_OK)
-        status = lm_kv_int(kv, "leaves", 1, INT32_MAX, &leaves);
+        status = lm_kv_int(kv, "leaves", 1, most, &leaves);
     if (status == LIMN_OK)
         status = lm_kv_int(kv, "steps", 0, INT64_MAX / 2, &steps);
     if (status == LIMN_OK)
@@ -250,7 +252,7 @@ static limn_status get_about(limn_context *ctx, const lm_file *file, pt_model *m
     lm_kv kv;
     limn_status status = lm_kv_open(ctx, file, named(m, "about").text, PT_FILE_VERSION, &kv);
     if (status == LIMN_OK)
-        status = get_kernel(ctx, file, &kv, &m->o.kernel);
+        status = get_kernel(&kv, &m->o.kernel);
     if (status == LIMN_OK)
         status = get_counts(&kv, m);
     if (status == LIMN_OK)
@@ -291,7 +293,7 @@ static limn_status take_arrays(limn_context *ctx, pt_model *m) {
 /* Links a child of node i; level: per node, 0 while nothing links to it. */
 static bool link_child(pt_model *m, size_t i, int32_t child, uint32_t *level) {
     if (child >= 0) {
-        if ((size_t)child <= i || (size_t)child >= m->nodes || level[child])
+        if ((size_t)child >= m->nodes || level[child])
             return false;
         level[child] = level[i] + 1;
         return true;
@@ -304,6 +306,8 @@ static bool link_child(pt_model *m, size_t i, int32_t child, uint32_t *level) {
     return level[i] <= PT_DEPTH_MOST;
 }
 
+/* Every node is linked to once, by one before it, and no leaf twice; then their numbers leave no
+ * leaf without a link. */
 static bool link_nodes(pt_model *m, const node_record *record, uint32_t *level) {
     bool near = m->o.split == PT_ZPQ, linear = is_linear(m);
     level[0] = 1;
@@ -342,9 +346,10 @@ static limn_status get_nodes(limn_context *ctx, const lm_file *file, pt_model *m
 
 static bool leaf_fine(const pt_model *m, const pt_leaf *leaf, const leaf_record *r) {
     bool keeps = pt_may_split(&m->o, leaf->level);
-    return r->vectors <= LM_EXPANSION_MOST && r->seen <= INT64_MAX / 2 && r->wait <= INT64_MAX &&
+    return r->vectors <= LM_EXPANSION_MOST && r->vectors <= m->o.budget &&
+           r->seen <= INT64_MAX / 2 && r->wait <= INT64_MAX &&
            r->kept <= (keeps ? m->o.reservoir : 0) && r->kept <= r->seen && r->steps >= 0 &&
-           r->steps <= 0x1p53 && leaf->parent != -2;
+           r->steps <= 0x1p53 && r->steps == floor(r->steps);
 }
 
 static limn_status get_leaves(limn_context *ctx, const lm_file *file, pt_model *m) {
@@ -404,9 +409,9 @@ static limn_status get_part(limn_context *ctx, const lm_file *file, pt_model *m,
     return status;
 }
 
-static bool floats_fine(const float *x, size_t n) {
+static bool floats_fine(const float *x, size_t n, float least) {
     for (size_t i = 0; i < n; i++)
-        if (!isfinite(x[i]))
+        if (!(x[i] >= least && x[i] <= FLT_MAX))
             return false;
     return true;
 }
@@ -418,9 +423,15 @@ static bool doubles_fine(const double *x, size_t n, double most) {
     return true;
 }
 
-/* Finite, and 0 past the last row. */
-static bool pack_fine(const lm_pack *pack) {
-    if (!floats_fine(pack->data, pack->panels * LM_PANEL * pack->d))
+/* Of rows: kernels for numbers of 0 or more grow without limit below. */
+static float least_of(const pt_model *m) {
+    lm_kernel_type type = m->o.kernel.type;
+    return type == LM_CHI2_KERNEL || type == LM_INTERSECTION ? 0 : -FLT_MAX;
+}
+
+/* In range, and 0 past the last row. */
+static bool pack_fine(const lm_pack *pack, float least) {
+    if (!floats_fine(pack->data, pack->panels * LM_PANEL * pack->d, least))
         return false;
     for (size_t i = pack->n; i < pack->panels * LM_PANEL; i++)
         for (size_t j = 0; j < pack->d; j++)
@@ -436,21 +447,23 @@ static bool node_values_fine(const pt_model *m, const pt_node *node) {
     for (size_t i = 0; node->side && i < node->pack.n; i++)
         if (node->side[i] > 1)
             return false;
-    return (!node->w || floats_fine(node->w, m->d)) && pack_fine(&node->pack);
+    return (!node->w || floats_fine(node->w, m->d, -FLT_MAX)) &&
+           pack_fine(&node->pack, least_of(m));
 }
 
 static bool leaf_values_fine(const pt_model *m, const pt_leaf *leaf) {
     size_t cells = leaf->e.pack.n * m->outputs;
     for (size_t i = 0; i < leaf->kept; i++)
-        if (leaf->kept_label[i] < 0 || (size_t)leaf->kept_label[i] >= m->classes)
+        if ((size_t)leaf->kept_label[i] >= m->classes) /* or below 0 */
             return false;
     for (size_t c = 0; c < m->classes; c++)
         if (leaf->count[c] > INT64_MAX / 2)
             return false;
-    return pack_fine(&leaf->e.pack) && doubles_fine(leaf->e.coef, cells, LM_COEF_MOST) &&
+    return pack_fine(&leaf->e.pack, least_of(m)) &&
+           doubles_fine(leaf->e.coef, cells, LM_COEF_MOST) &&
            doubles_fine(leaf->e.drift, leaf->e.drift ? cells : 0, DRIFT_MOST) &&
            doubles_fine(leaf->bias, m->outputs, LM_COEF_MOST) &&
-           floats_fine(leaf->kept_x, leaf->kept * m->d);
+           floats_fine(leaf->kept_x, leaf->kept * m->d, least_of(m));
 }
 
 static limn_status check_values(limn_context *ctx, const lm_file *file, pt_model *m) {

@@ -3,9 +3,11 @@
 #include "methods/ptree/ptree.h"
 #include "num/platt.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
+
+/* Outputs are cut to this size, since the bias of one may be larger than a float. */
+#define F_MOST 1e38
 
 /* ---- one row ---- */
 
@@ -69,7 +71,7 @@ void pt_outputs(const pt_model *m, const pt_leaf *leaf, bool mean, const float *
     lm_expansion_sums(&leaf->e, mean, values, f);
     for (size_t o = 0; o < m->outputs; o++) {
         double sum = (double)f[o] + leaf->bias[o];
-        f[o] = (float)(sum > FLT_MAX ? FLT_MAX : sum < -FLT_MAX ? -FLT_MAX : sum);
+        f[o] = (float)(sum > F_MOST ? F_MOST : sum < -F_MOST ? -F_MOST : sum);
     }
 }
 

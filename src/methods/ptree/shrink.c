@@ -213,7 +213,7 @@ static void solve(const pt_normal normal[2], leaf_fit *fit, double *room) {
         for (int with = 0; with < 2; with++)
             fit->fine[l] = pt_normal_solve(&normal[with], lambdas[l], room,
                                            coef_of(fit, n, with, l), &fit->bias[with][l]) &&
-                           fit->fine[l];
+                           fabs(fit->bias[with][l]) <= LM_COEF_MOST && fit->fine[l];
     }
 }
 
