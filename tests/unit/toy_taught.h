@@ -130,8 +130,9 @@ static inline bool taught_candidate(const lm_shape *of, size_t index, lm_candida
     static const char *const params[] = {"", "size=3", "size=9 fast=yes"};
     if (index >= LM_COUNT(params))
         return false;
-    *out = (lm_candidate){params[index], index == 2 ? LM_NEEDS_MACHINE : LM_NEEDS_TEACHER,
-                          (double)of->rows * (double)of->d};
+    *out = (lm_candidate){.params = params[index],
+                          .needs = index == 2 ? LM_NEEDS_MACHINE : LM_NEEDS_TEACHER,
+                          .cost = (double)of->rows * (double)of->d};
     return true;
 }
 

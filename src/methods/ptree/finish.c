@@ -14,8 +14,10 @@
  * and outputs share one factor.
  *
  * lambda is the one with the fewest errors, over all leaves, on a fifth of the rows that is left
- * out at first. The new coefficients are scaled so that outputs are as large as they were, and
- * those of several outputs add up to 0: the model can go on learning.
+ * out at first. On the other rows, which both know, the coefficients of the steps may be better by
+ * more than chance would have it (linear kernels and many classes): then they stay. The new ones
+ * are scaled so that outputs are as large as they were, and those of several outputs add up to 0:
+ * the model can go on learning.
  *
  * How sure outputs are is learned from the rows left out, by coefficients that were fitted without
  * them. */
@@ -38,7 +40,8 @@ enum {
 };
 
 static const double lambdas[] = {10, 1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
-enum { LAMBDAS = LM_COUNT(lambdas) };
+/* The last choice: the coefficients stay. */
+enum { LAMBDAS = LM_COUNT(lambdas), CHOICES = LAMBDAS + 1 };
 
 /* The rows, leaf by leaf. */
 typedef struct finishing {
@@ -46,7 +49,8 @@ typedef struct finishing {
     pt_model *m;
     size_t *row, *start; /* start: leaves + 1 */
     size_t lambda;       /* the last fit is with this one; LAMBDAS: not known yet */
-    size_t *wrong;       /* leaves x LAMBDAS */
+    size_t *wrong;       /* leaves x LAMBDAS: errors on the rows left out */
+    size_t *known_wrong; /* leaves x CHOICES: on the others */
     float *held;         /* rows x outputs: f of the rows left out; else, and of vectors, NaN */
 } finishing;
 
@@ -194,12 +198,12 @@ static bool fit(room *r, double lambda, bool all, int steps) {
     return true;
 }
 
-/* Rows that became vectors tell little about others. */
-static size_t errors(const room *r) {
+/* On the rows left out or the others. Rows that became vectors tell little about others. */
+static size_t errors(const room *r, bool held) {
     const lm_simd_dense *dense = lm_simd_get()->dense;
     size_t wrong = 0;
-    for (size_t i = HELD - 1; i < r->n; i += HELD) {
-        if (r->known[i])
+    for (size_t i = 0; i < r->n; i++) {
+        if (is_held(i) != held || r->known[i])
             continue;
         size_t label = (size_t)r->label[r->row[i]], best = 0;
         dense->rows_times(r->coef, r->k, r->c, r->phi + i * r->c, r->f);
@@ -222,12 +226,16 @@ static double size_of(const room *r, const double *coef) {
     return sum;
 }
 
-/* The leaf's own coefficients, as rows of outputs. */
-static void put_own(const pt_leaf *leaf, room *r) {
+/* The leaf's own coefficients or their mean, as rows of outputs. */
+static void put_own(const pt_leaf *leaf, bool mean, const room *r, double *rows) {
+    const lm_expansion *e = &leaf->e;
+    double share = mean && e->steps > 0 ? 1 / e->steps : 0;
     for (size_t o = 0; o < r->k; o++) {
-        for (size_t j = 0; j + 1 < r->c; j++)
-            r->right[o * r->c + j] = leaf->e.coef[j * r->k + o] * r->unit;
-        r->right[o * r->c + r->c - 1] = leaf->bias[o];
+        for (size_t j = 0; j + 1 < r->c; j++) {
+            size_t at = j * r->k + o;
+            rows[o * r->c + j] = (e->coef[at] - share * e->drift[at]) * r->unit;
+        }
+        rows[o * r->c + r->c - 1] = leaf->bias[o];
     }
 }
 
@@ -257,7 +265,7 @@ static void foretell(const finishing *t, room *r) {
 
 /* By what the new outputs are as large as the old ones. */
 static double scale_of(room *r, const pt_leaf *leaf) {
-    put_own(leaf, r);
+    put_own(leaf, false, r, r->right);
     double before = size_of(r, r->right), after = size_of(r, r->coef);
     return before > 0 && after > 0 ? sqrt(before / after) : 1;
 }
@@ -280,6 +288,22 @@ static void take(const finishing *t, room *r, pt_leaf *leaf) {
     lm_expansion_refresh(&leaf->e);
 }
 
+/* Tries all lambdas on the rows that are not left out, and the coefficients as they are. */
+static limn_status try_all(limn_context *ctx, finishing *t, size_t leaf, room *r) {
+    limn_status status = LIMN_OK;
+    size_t *known = t->known_wrong + leaf * CHOICES;
+    put_own(&t->m->leaf[leaf], pt_averages(t->m), r, r->coef);
+    known[LAMBDAS] = errors(r, false);
+    memset(r->coef, 0, r->k * r->c * sizeof *r->coef);
+    for (size_t l = 0; l < LAMBDAS && status == LIMN_OK; l++) {
+        bool fine = fit(r, lambdas[l], false, l ? MORE_STEPS : STEPS);
+        t->wrong[leaf * LAMBDAS + l] = fine ? errors(r, true) : r->n;
+        known[l] = fine ? errors(r, false) : r->n;
+        status = lm_progress(ctx, "finishing", l, LAMBDAS, -1);
+    }
+    return status;
+}
+
 static void fit_last(const finishing *t, size_t leaf, room *r) {
     double lambda = lambdas[t->lambda];
     if (fit(r, lambda, false, STEPS))
@@ -298,11 +322,8 @@ static limn_status finish_leaf(limn_context *ctx, void *user, size_t leaf) {
         status = fill(ctx, t, leaf, &r);
     if (status == LIMN_OK)
         prepare(&r);
-    for (size_t l = 0; l < LAMBDAS && status == LIMN_OK && !last; l++) {
-        bool fine = fit(&r, lambdas[l], false, l ? MORE_STEPS : STEPS);
-        t->wrong[leaf * LAMBDAS + l] = fine ? errors(&r) : r.n;
-        status = lm_progress(ctx, "finishing", l, LAMBDAS, -1);
-    }
+    if (status == LIMN_OK && !last)
+        status = try_all(ctx, t, leaf, &r);
     if (status == LIMN_OK && last)
         fit_last(t, leaf, &r);
     room_free(&ctx->mem, &r);
@@ -342,19 +363,23 @@ static limn_status sort_rows(limn_context *ctx, finishing *t) {
     return status;
 }
 
+/* Of all leaves, a column of a table. */
+static size_t sum_of(const finishing *t, const size_t *table, size_t columns, size_t column) {
+    size_t sum = 0;
+    for (size_t i = 0; i < t->m->leaves; i++)
+        sum += table[i * columns + column];
+    return sum;
+}
+
 /* Ties to the larger lambda. */
-static size_t best_lambda(const finishing *t) {
-    size_t best = 0, least = SIZE_MAX;
-    for (size_t l = 0; l < LAMBDAS; l++) {
-        size_t wrong = 0;
-        for (size_t i = 0; i < t->m->leaves; i++)
-            wrong += t->wrong[i * LAMBDAS + l];
-        if (wrong < least) {
-            least = wrong;
+static size_t best_choice(const finishing *t) {
+    size_t best = 0;
+    for (size_t l = 1; l < LAMBDAS; l++)
+        if (sum_of(t, t->wrong, LAMBDAS, l) < sum_of(t, t->wrong, LAMBDAS, best))
             best = l;
-        }
-    }
-    return best;
+    double own = (double)sum_of(t, t->known_wrong, CHOICES, LAMBDAS);
+    double fitted = (double)sum_of(t, t->known_wrong, CHOICES, best);
+    return own + sqrt(own) < fitted ? (size_t)LAMBDAS : best;
 }
 
 /* The class that f of a row left out answers; classes: it was not left out. */
@@ -399,19 +424,22 @@ limn_status pt_finish(limn_context *ctx, const lm_train_set *set, pt_model *m) {
     t.start = lm_alloc_zero(mem, m->leaves + 1, sizeof *t.start);
     t.wrong = lm_alloc_zero(mem, m->leaves, LAMBDAS * sizeof *t.wrong);
     t.held = lm_mul(set->n, m->outputs, &cells) ? lm_alloc(mem, cells, sizeof *t.held) : NULL;
-    bool fine = t.row && t.start && t.wrong && t.held;
+    t.known_wrong = lm_alloc_zero(mem, m->leaves, CHOICES * sizeof *t.known_wrong);
+    bool fine = t.row && t.start && t.wrong && t.known_wrong && t.held;
     for (size_t i = 0; fine && i < cells; i++)
         t.held[i] = NAN;
     limn_status status = fine ? sort_rows(ctx, &t) : lm_fail_memory(ctx);
     if (status == LIMN_OK)
         status = lm_work(ctx, &job);
-    if (status == LIMN_OK) {
-        t.lambda = best_lambda(&t);
-        status = lm_work(ctx, &job);
-    }
     if (status == LIMN_OK)
+        t.lambda = best_choice(&t);
+    bool better = status == LIMN_OK && t.lambda < LAMBDAS;
+    if (better)
+        status = lm_work(ctx, &job);
+    if (better && status == LIMN_OK)
         fit_slopes(&t);
     lm_free(mem, t.held);
+    lm_free(mem, t.known_wrong);
     lm_free(mem, t.row);
     lm_free(mem, t.start);
     lm_free(mem, t.wrong);
