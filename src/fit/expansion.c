@@ -264,7 +264,7 @@ double lm_expansion_project(lm_expansion *e, const float *values, double self) {
     if (n)
         memcpy(e->alpha, e->factor.l + n * e->factor.capacity, n * sizeof *e->alpha);
     lm_cholesky_backward(&e->factor, e->alpha);
-    left = self > 0 ? left / self : 0;
+    left = self > 0 ? left / self : self < 0 ? 1 : 0; /* below 0: no kernel, nothing is spanned */
     return left > SPANNED ? (left < 1 ? left : 1) : 0;
 }
 

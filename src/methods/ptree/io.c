@@ -24,15 +24,13 @@ typedef struct leaf_record {
     double steps;
 } leaf_record;
 
-static const char *const names[] = {"ptree", "perceptron", "stoptron", "forgetron", "projectron"};
-
 typedef struct section_name {
     char text[LM_SECTION_NAME];
 } section_name;
 
 static section_name named(const pt_model *m, const char *part) {
     section_name name;
-    (void)snprintf(name.text, sizeof name.text, "%s.%s", names[m->o.rule], part);
+    (void)snprintf(name.text, sizeof name.text, "%s.%s", pt_names[m->o.rule], part);
     return name;
 }
 

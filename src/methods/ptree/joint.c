@@ -47,15 +47,14 @@ static void find_direction(pt_cloud *c) {
         w[j] = most > 0 && isfinite(most) ? w[j] / most : lm_rng_normal(&c->rng);
 }
 
-/* The half of the rows with the smallest c_i is left; ties by index. */
-static bool halve(pt_cloud *c) {
+/* The half of the rows with the smallest c_i is left; by index if all are equal. */
+static void halve(pt_cloud *c) {
     double threshold;
     if (!pt_cut(c->score, c->n, c->order, c->trial, &threshold))
         for (size_t i = 0; i < c->n; i++)
             c->order[i] = i;
     for (size_t i = 0; i < c->n; i++)
         c->side[c->order[i]] = i >= c->n / 2;
-    return true;
 }
 
 static double sum_of_costs(pt_cloud *c) {
@@ -112,17 +111,21 @@ static void best_get(const best *b, pt_cloud *c) {
 
 static bool send(pt_cloud *c) {
     compare_costs(c);
-    if (c->split == PT_ZPQ)
-        return halve(c);
+    if (c->split == PT_ZPQ) {
+        halve(c);
+        return true;
+    }
     find_direction(c);
     return pt_cut_linear(c);
 }
 
-static bool iterate(pt_cloud *c, best *b) {
+/* Nothing is found if the first test divides nothing. */
+static limn_status iterate(limn_context *ctx, pt_cloud *c, best *b) {
     double last = INFINITY;
+    limn_status status = LIMN_OK;
     pt_draw(c, c->p[0]);
     pt_draw(c, c->p[1]);
-    for (int round = 0; round < ROUNDS && send(c); round++) {
+    for (int round = 0; round < ROUNDS && status == LIMN_OK && send(c); round++) {
         pt_solve(c, 1);
         pt_solve(c, 0);
         double cost = sum_of_costs(c);
@@ -131,8 +134,9 @@ static bool iterate(pt_cloud *c, best *b) {
         if (!(last - cost > ENOUGH * last) && round > 0)
             break;
         last = cost;
+        status = pt_split_progress(ctx);
     }
-    return b->cost < INFINITY;
+    return status;
 }
 
 /* The rows themselves are the test. */
@@ -163,7 +167,9 @@ static bool on_both_sides(const pt_cloud *c) {
 limn_status pt_joint(limn_context *ctx, pt_cloud *c, bool *found) {
     best b;
     limn_status status = best_make(ctx, c, &b);
-    if (status == LIMN_OK && iterate(c, &b)) {
+    if (status == LIMN_OK)
+        status = iterate(ctx, c, &b);
+    if (status == LIMN_OK && b.cost < INFINITY) {
         best_get(&b, c);
         if (c->split == PT_ZPQ)
             status = take_rows(ctx, c);

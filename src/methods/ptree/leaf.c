@@ -126,7 +126,9 @@ void pt_leaf_keep(const pt_model *m, pt_leaf *leaf, const float *x, int32_t labe
     pt_leaf_count(leaf, label);
 }
 
-/* A sample of R rows of all that came, each as likely as any other (Vitter's algorithm R). */
+/* A sample of R rows of all that came, each as likely as any other (Vitter's algorithm R). After a
+ * split, which leaves about half of them to each side, it is first filled with the rows that
+ * follow. */
 void pt_leaf_remember(const pt_model *m, pt_leaf *leaf, const float *x, int32_t label) {
     size_t place = leaf->kept;
     leaf->seen++;

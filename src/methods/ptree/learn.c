@@ -240,7 +240,7 @@ static limn_status step_tree(limn_context *ctx, pt_model *m, const pt_row *row, 
 static double needed_margin(const pt_model *m, const pt_row *row) {
     lm_kernel_type type = m->o.kernel.type;
     bool one = type == LM_RBF || type == LM_CHI2_KERNEL || !(m->o.margin > 0);
-    return m->o.margin * (one ? 1 : lm_expansion_self(&m->leaf[row->leaf].e, row->x));
+    return m->o.margin * (one ? 1 : fmax(0, lm_expansion_self(&m->leaf[row->leaf].e, row->x)));
 }
 
 /* *gone: the leaf was split, with the row in it. *changed: coefficients are others. */

@@ -199,7 +199,8 @@ static limn_status cut_by_best_vector(limn_context *ctx, pt_cloud *c, bool *foun
     if (!count)
         return lm_fail_memory(ctx);
     for (size_t j = 0; j < c->m && status == LIMN_OK; j++) {
-        if (!cut_by_vector(c, j))
+        status = pt_split_progress(ctx);
+        if (status != LIMN_OK || !cut_by_vector(c, j))
             continue;
         if (c->split == PT_BAL)
             status = take_vector(ctx, c, j); /* a selection may ask the test */

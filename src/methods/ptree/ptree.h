@@ -26,6 +26,8 @@ enum { PT_FILE_VERSION = 1, PT_DEPTH_MOST = 64 };
 /* ---- options ---- */
 
 typedef enum pt_rule { PT_TREE, PT_PERCEPTRON, PT_STOPTRON, PT_FORGETRON, PT_PROJECTRON } pt_rule;
+enum { PT_RULES = PT_PROJECTRON + 1 };
+extern const char *const pt_names[PT_RULES]; /* of the methods */
 /* In the order of the choices in the parameter tables. */
 typedef enum pt_split { PT_WPQ, PT_ZPQ, PT_RNDW, PT_PCA, PT_BAL, PT_ENT } pt_split;
 typedef enum pt_select { PT_OPTS, PT_INDS, PT_RNDS } pt_select;
@@ -198,6 +200,10 @@ bool pt_cut(const double *score, size_t n, size_t *order, uint8_t *side, double 
 /* Finds the test and the sides, and for opts p; *found false: there is none. */
 limn_status pt_partition(limn_context *ctx, pt_cloud *c, bool *found);
 limn_status pt_joint(limn_context *ctx, pt_cloud *c, bool *found);
+/* A large leaf takes seconds to split, and may be cancelled in the middle. */
+static inline limn_status pt_split_progress(limn_context *ctx) {
+    return lm_progress(ctx, "splitting a leaf", 0, 0, -1);
+}
 /* What selections cost each row: |sum_j p_j K_ij A_j - r_i|^2. */
 void pt_costs(const pt_cloud *c, const double *p, double *cost);
 /* Finds what one side keeps, c->p[s], given c->side, starting from what is there. */

@@ -39,18 +39,22 @@ void pt_unshare(const limn_allocator *mem, void *opaque) {
     lm_free(mem, s);
 }
 
-/* Refuses what would be ignored: the kernel is the machine's, and no row is learned. */
+/* Refuses what would be ignored. */
 static limn_status check_unused(limn_context *ctx, const lm_params *params) {
-    static const char *const unused[] = {"style",  "select", "finish", "epochs", "order",
-                                         "kernel", "gamma",  "degree", "coef0"};
+    static const char rows[] = "the tree is fitted to its answers, and no row is learned",
+                      kernel[] = "the kernel is the teacher's";
+    static const struct {
+        const char *key, *why;
+    } unused[] = {{"style", rows},   {"select", rows},   {"finish", rows},
+                  {"epochs", rows},  {"order", rows},    {"kernel", kernel},
+                  {"gamma", kernel}, {"degree", kernel}, {"coef0", kernel}};
     for (size_t i = 0; i < params->count; i++)
         for (size_t k = 0; k < LM_COUNT(unused); k++)
-            if (strcmp(params->table[i].key, unused[k]) == 0 &&
+            if (strcmp(params->table[i].key, unused[k].key) == 0 &&
                 strcmp(params->values[i].text, params->table[i].default_value) != 0)
                 return lm_fail(ctx, LIMN_E_USAGE,
-                               "ptree: with a teacher, %s has no effect: the kernel is the "
-                               "teacher's, and its answers are fitted to; leave %s out",
-                               unused[k], unused[k]);
+                               "ptree: with a teacher, %s has no effect: %s; leave %s out",
+                               unused[k].key, unused[k].why, unused[k].key);
     return LIMN_OK;
 }
 
@@ -110,7 +114,7 @@ static limn_status make_shared(limn_context *ctx, const lm_train_set *set, const
 /* ---- the vectors of a leaf ---- */
 
 /* Up to CANDIDATES support vectors, in a random order, those in the leaf first. */
-static size_t list_candidates(const pt_draft *t, size_t leaf, float *padded, size_t *list) {
+static size_t list_candidates(const pt_draft *t, size_t leaf, size_t *list) {
     const lm_svm *svm = t->svm;
     lm_rng rng = pt_random(t->m, PT_SAMPLE, 1 + leaf);
     size_t own = 0;
@@ -118,8 +122,7 @@ static size_t list_candidates(const pt_draft *t, size_t leaf, float *padded, siz
         list[j] = j;
     lm_rng_shuffle(&rng, list, svm->n);
     for (size_t j = 0; j < svm->n; j++) {
-        pt_take_row(t->m, svm->sv + list[j] * svm->d, padded);
-        if (pt_route(t->m, padded, NULL, NULL) != leaf)
+        if (t->home[list[j]] != leaf)
             continue;
         size_t kept = list[own];
         list[own++] = list[j];
@@ -165,11 +168,10 @@ static limn_status choose_vectors(limn_context *ctx, const pt_draft *t, size_t l
     size_t most = pt_draft_vectors(t), *chosen = lm_alloc(mem, most, sizeof *chosen);
     size_t *place = lm_alloc(mem, SAMPLE, sizeof *place);
     double *f = lm_alloc(mem, SAMPLE, sizeof *f), *phi = NULL;
-    float *padded = lm_alloc_aligned(mem, m->stride, sizeof *padded);
-    limn_status status = list && chosen && place && f && padded ? LIMN_OK : lm_fail_memory(ctx);
+    limn_status status = list && chosen && place && f ? LIMN_OK : lm_fail_memory(ctx);
     if (status == LIMN_OK) {
         n = list_rows(t, leaf, place, f);
-        count = list_candidates(t, leaf, padded, list);
+        count = list_candidates(t, leaf, list);
         phi = lm_mul(count, n + 1, &cells) ? lm_alloc(mem, cells, sizeof *phi) : NULL;
         status = phi ? fill_phi(ctx, t, list, count, place, n, phi) : lm_fail_memory(ctx);
     }
@@ -182,7 +184,6 @@ static limn_status choose_vectors(limn_context *ctx, const pt_draft *t, size_t l
     lm_free(mem, place);
     lm_free(mem, f);
     lm_free(mem, phi);
-    lm_free_aligned(mem, padded);
     return status;
 }
 
@@ -356,6 +357,19 @@ static limn_status fit_leaves(limn_context *ctx, pt_draft *t) {
     return status == LIMN_OK ? take_rows(ctx, t) : status;
 }
 
+static limn_status find_homes(limn_context *ctx, pt_draft *t) {
+    const lm_svm *svm = t->svm;
+    float *padded = lm_alloc_aligned(&ctx->mem, t->m->stride, sizeof *padded);
+    t->home = lm_alloc(&ctx->mem, svm->n, sizeof *t->home);
+    bool fine = padded && t->home;
+    for (size_t j = 0; fine && j < svm->n; j++) {
+        pt_take_row(t->m, svm->sv + j * svm->d, padded);
+        t->home[j] = pt_route(t->m, padded, NULL, NULL);
+    }
+    lm_free_aligned(&ctx->mem, padded);
+    return fine ? LIMN_OK : lm_fail_memory(ctx);
+}
+
 static limn_status draw(limn_context *ctx, pt_draft *t) {
     size_t n = t->rows->n;
     t->place = lm_alloc(&ctx->mem, n, sizeof *t->place);
@@ -366,7 +380,10 @@ static limn_status draw(limn_context *ctx, pt_draft *t) {
     if (status == LIMN_OK)
         status = pt_branch(ctx, t);
     if (status == LIMN_OK)
+        status = find_homes(ctx, t);
+    if (status == LIMN_OK)
         status = fit_leaves(ctx, t);
+    lm_free(&ctx->mem, t->home);
     lm_free(&ctx->mem, t->place);
     lm_free(&ctx->mem, t->start);
     return status;

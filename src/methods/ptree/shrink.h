@@ -20,6 +20,7 @@ typedef struct pt_draft {
     pt_model *m;
     size_t *place; /* leaf by leaf */
     size_t *start; /* of each leaf in place; rows->n + 1 */
+    size_t *home;  /* the leaf of each support vector */
 } pt_draft;
 
 static inline const float *pt_draft_row(const pt_draft *t, size_t place) {

@@ -33,11 +33,12 @@ static bool yes_or_no(const lm_params *params, const char *key, bool otherwise) 
     return choice == 0 ? otherwise : choice == 1;
 }
 
-static pt_rule rule_of(const lm_params *params) {
-    static const char *const names[] = {"ptree", "perceptron", "stoptron", "forgetron",
+const char *const pt_names[PT_RULES] = {"ptree", "perceptron", "stoptron", "forgetron",
                                         "projectron"};
-    for (size_t i = 0; i < LM_COUNT(names); i++)
-        if (strcmp(params->owner, names[i]) == 0)
+
+static pt_rule rule_of(const lm_params *params) {
+    for (size_t i = 0; i < PT_RULES; i++)
+        if (strcmp(params->owner, pt_names[i]) == 0)
             return (pt_rule)i;
     return PT_TREE;
 }
