@@ -200,14 +200,6 @@ void lm_expansion_values(const lm_expansion *e, const float *x, float *values) {
     cut(e, values, lm_expansion_width(e));
 }
 
-void lm_expansion_values_many(const lm_expansion *e, const float *x, size_t n, float *values) {
-    size_t width = lm_expansion_width(e), d = e->pack.d;
-    lm_pack_block(&e->pack, lm_kernel_metric(&e->kernel), 0, e->pack.panels, x, d, n, values,
-                  width);
-    lm_kernel_apply(&e->kernel, values, n * width);
-    cut(e, values, n * width);
-}
-
 void lm_expansion_sums(const lm_expansion *e, bool mean, const float *values, float *f) {
     lm_sum_lists lists = {e->sum.start, e->sum.panel, mean ? e->sum.mean : e->sum.last};
     if (!e->pack.n) {

@@ -78,8 +78,6 @@ static inline size_t lm_expansion_width(const lm_expansion *e) {
 }
 /* values[j] = K(b_j, x). */
 void lm_expansion_values(const lm_expansion *e, const float *x, float *values);
-/* The same for n rows: n x width. */
-void lm_expansion_values_many(const lm_expansion *e, const float *x, size_t n, float *values);
 /* f (outputs) from such values, by A or by its mean. Never infinite. */
 void lm_expansion_sums(const lm_expansion *e, bool mean, const float *values, float *f);
 /* K(x, x). */

@@ -159,10 +159,3 @@ size_t lm_box_solve(const lm_box_task *task, double *p, double *gradient, double
             refresh(&b);
     }
 }
-
-double lm_box_value(const lm_box_task *task, const double *p, const double *gradient) {
-    double value = 0;
-    for (size_t i = 0; i < task->n; i++)
-        value += p[i] * (gradient[i] - task->w[i]) / 2;
-    return value;
-}

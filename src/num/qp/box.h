@@ -25,9 +25,6 @@ typedef struct lm_box_task {
  * ran out or rounding prevents progress. */
 size_t lm_box_solve(const lm_box_task *task, double *p, double *gradient, double *violation);
 
-/* 1/2 p'Qp - w'p = 1/2 p'(gradient - w), for the gradient of p. */
-double lm_box_value(const lm_box_task *task, const double *p, const double *gradient);
-
 /* The best set of at most floor(most) items that swap descent finds, starting from the floor(most)
  * largest p that are positive. chosen: n flags. gradient (n): that of the set, on return. Returns
  * the value of the set, at most 0. */
