@@ -214,7 +214,7 @@ static double add_below(const pt_model *m, int32_t at, size_t read, lm_touched *
 /* On average over the rows that came to the leaves. */
 static lm_touched mean_touched(const pt_model *m) {
     lm_touched sum = {0, 0};
-    double rows = add_below(m, m->nodes ? 0 : -1, 0, &sum), by = rows > 0 ? 1 / rows : 0;
+    double all = add_below(m, m->nodes ? 0 : -1, 0, &sum), by = all > 0 ? 1 / all : 0;
     return (lm_touched){sum.vectors * by, sum.bytes * by};
 }
 
