@@ -189,18 +189,21 @@ static double excess_of(const squared *s, const pt_leaf *leaf) {
     return square > 0 ? 1 - both * both / (square * best) : 1;
 }
 
-/* Whether all leaves have what is best for this lambda: to a thousandth, or where the last steps
- * are short, in one leaf of eight, to a twentieth. */
-static bool is_fitted(const pt_model *m, squared *leaf, double lambda) {
-    size_t far = 0, off = 0;
+static int compare_doubles(const void *a, const void *b) {
+    double u = *(const double *)a, v = *(const double *)b;
+    return (u > v) - (u < v);
+}
+
+/* How far leaves are from what is best for this lambda: the median, since the last steps are short
+ * in a leaf whose rows are nearly all right, and do not always arrive. */
+static double distance_of(const pt_model *m, squared *leaf, double lambda) {
+    double excess[64];
     for (size_t i = 0; i < m->leaves; i++) {
-        squared *s = &leaf[i];
-        s->ridge = lambda * (double)(s->n + 1);
-        double excess = excess_of(s, &m->leaf[i]);
-        far += excess > 1e-3;
-        off += excess > 0.05;
+        leaf[i].ridge = lambda * (double)(leaf[i].n + 1);
+        excess[i] = excess_of(&leaf[i], &m->leaf[i]);
     }
-    return !off && 8 * far <= m->leaves;
+    qsort(excess, m->leaves, sizeof *excess, compare_doubles);
+    return excess[m->leaves / 2];
 }
 
 static double size_of(const squared *s, const pt_leaf *leaf) {
@@ -291,10 +294,13 @@ static void check_lambda(const pt_model *m, squared *leaf, double lambda) {
 
 /* 0: no lambda does. */
 static double explained_by(const pt_model *m, squared *leaf) {
-    for (size_t l = 0; l < LM_COUNT(lambdas); l++)
-        if (is_fitted(m, leaf, lambdas[l]))
-            return lambdas[l];
-    return 0;
+    double nearest = 0.02, found = 0;
+    for (size_t l = 0; l < LM_COUNT(lambdas); l++) {
+        double off = distance_of(m, leaf, lambdas[l]);
+        found = off < nearest ? lambdas[l] : found;
+        nearest = fmin(nearest, off);
+    }
+    return found;
 }
 
 /* What was learned row by row stays if it is better than the best fit by more than chance would
