@@ -127,7 +127,8 @@ static const limn_param tree_params[] = {
      .can_be_auto = 1},
     {.key = "finish",
      .help = "after the last pass, fit the coefficients of each leaf to all training rows that come "
-             "to it, if there are ten rows per vector; auto: yes, or no for style=paper",
+             "to it, if there are ten rows per vector and the fit is no worse; auto: yes, or no for "
+             "style=paper",
      .type = LIMN_PARAM_CHOICE,
      .default_value = "auto",
      .choices = "auto|yes|no"},
