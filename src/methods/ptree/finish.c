@@ -48,7 +48,7 @@ typedef struct finishing {
     const lm_train_set *set;
     pt_model *m;
     size_t *row, *start; /* start: leaves + 1 */
-    size_t lambda;       /* the last fit is with this one; LAMBDAS: not known yet */
+    size_t lambda;       /* of the last fit; LAMBDAS: not known yet, or none */
     size_t *wrong;       /* leaves x LAMBDAS: errors on the rows left out */
     size_t *known_wrong; /* leaves x CHOICES: on the others */
     float *held;         /* rows x outputs: f of the rows left out; else, and of vectors, NaN */
