@@ -253,6 +253,18 @@ bool cli_report_words(const cli_report *report, char *text, size_t size);
 void cli_report_json(const cli_report *report, json_t *object);
 int cli_report_close(cli_session *session, cli_report *report, int code);
 
+/* ---- scaling.c: how a model scales ---- */
+
+enum { CLI_SCALING_BYTES = 1024 };
+
+/* Each fills text. "rank; wrong of 2000 rows by the nearest other row: minmax 12, ...". */
+const char *cli_text_scaling(const limn_model *model, char *text, size_t size);
+/* Of a learned scaling: "60 axes with 98.1 % of the variance; ..."; empty without one. */
+const char *cli_text_map(const limn_model *model, char *text, size_t size);
+/* The features that count most in it; empty if there is no map. */
+const char *cli_text_heaviest(const limn_model *model, char *text, size_t size);
+json_t *cli_json_scaling(const limn_model *model);
+
 /* ---- suggest.c ---- */
 
 /* The candidate that text is most likely a misspelling of; NULL: none is close. */
@@ -276,6 +288,8 @@ char *cli_csv_cell(const char *prefix, const char *name);
 void cli_wrap(FILE *file, size_t column, size_t indent, const char *text);
 /* "12 vectors (1.5 kB), mean over training rows". Fills text. */
 const char *cli_text_touched(const limn_model_info *info, char *text, size_t size);
+/* The scaling that a method has without --scale, in words. */
+const char *cli_text_default_scale(limn_scale scale);
 /* "a" or "an", as the name of a method needs it: "an lda model". */
 const char *cli_article(const char *method);
 /* The names of the capabilities in bits: "classify, search". Fills text. */

@@ -129,6 +129,15 @@ static void print_learning(const limn_model *model, const limn_model_info *info)
     print_line("last data", text);
 }
 
+static void print_scaling(const limn_model *model) {
+    char text[CLI_SCALING_BYTES];
+    print_line("scaling", cli_text_scaling(model, text, sizeof text));
+    if (*cli_text_map(model, text, sizeof text))
+        print_line("learned map", text);
+    if (*cli_text_heaviest(model, text, sizeof text))
+        print_line("heaviest", text);
+}
+
 static int print_words(const limn_model *model, const limn_model_info *info, const char *path) {
     char text[256], number[CLI_NUMBER_BYTES], name[CLI_NAME_BYTES];
     printf("%s: %s %s model, written by limn %s\n", path, cli_article(info->method), info->method,
@@ -150,9 +159,7 @@ static int print_words(const limn_model *model, const limn_model_info *info, con
         print_names("classes", model, info->classes, limn_model_class_name);
     if (limn_model_label_name(model))
         print_line("label column", cli_text_name(limn_model_label_name(model), 30, name));
-    snprintf(text, sizeof text, "%s%s", limn_scale_name(info->scale),
-             info->scaled_target ? " of features and target" : "");
-    print_line("scaling", text);
+    print_scaling(model);
     print_params(model, info);
     print_line("can", cli_text_capabilities(info->capabilities, text, sizeof text));
     print_line("size", cli_text_bytes((double)info->bytes, number));
@@ -232,6 +239,7 @@ static int print_json(const limn_model *model, const limn_model_info *info) {
     json_object_set_new(object, "labels", names_json(model, info->classes, limn_model_class_name));
     json_object_set_new(object, "label_column", cli_json_text(limn_model_label_name(model)));
     json_object_set_new(object, "scale", cli_json_text(limn_scale_name(info->scale)));
+    json_object_set_new(object, "scaling", cli_json_scaling(model));
     json_object_set_new(object, "scaled_target", json_boolean(info->scaled_target));
     json_object_set_new(object, "seed", json_integer((json_int_t)info->seed));
     json_object_set_new(object, "capabilities", cli_json_capabilities(info->capabilities));

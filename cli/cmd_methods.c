@@ -39,7 +39,8 @@ static void print_method(const limn_method_info *method) {
     printf("  can:     ");
     cli_wrap(stdout, 11, 11,
              cli_text_capabilities(limn_method_capabilities(method->name), can, sizeof can));
-    printf("  scaling: %s unless --scale says otherwise\n", limn_scale_name(method->default_scale));
+    printf("  scaling: %s unless --scale says otherwise\n",
+           cli_text_default_scale(method->default_scale));
     if (method->default_teacher)
         printf("  teacher: %s unless --teacher names another\n", method->default_teacher);
     printf("\n%s\n", method->param_count ? "Parameters, with their defaults (-p KEY=VALUE):"

@@ -162,11 +162,27 @@ static int print_json(const limn_model *model, const timing *time, FILE *file) {
     json_t *classes =
         info.task == LIMN_CLASSIFY ? json_integer((json_int_t)info.classes) : json_null();
     return cli_json_print(
-        json_pack("{s:o, s:o, s:I, s:I, s:o, s:o, s:I}", "method", cli_json_text(info.method),
+        json_pack("{s:o, s:o, s:I, s:I, s:o, s:o, s:I, s:o}", "method", cli_json_text(info.method),
                   "params", cli_json_params(model), "rows", (json_int_t)info.rows, "features",
                   (json_int_t)info.features, "classes", classes, "seconds",
-                  cli_json_real(time->training), "model_bytes", (json_int_t)info.bytes),
+                  cli_json_real(time->training), "model_bytes", (json_int_t)info.bytes, "scaling",
+                  cli_json_scaling(model)),
         file);
+}
+
+/* What was chosen by evidence. */
+static void print_scaling(const limn_model *model, FILE *file) {
+    char text[CLI_SCALING_BYTES];
+    limn_scaling_trial trial;
+    limn_scaling_trial_init(&trial);
+    if (limn_model_scaling_trial(model, 0, 0, &trial)) {
+        fputs("scaling: ", file);
+        cli_wrap(file, 9, 9, cli_text_scaling(model, text, sizeof text));
+    }
+    if (*cli_text_map(model, text, sizeof text)) {
+        fputs("learned map: ", file);
+        cli_wrap(file, 13, 13, text);
+    }
 }
 
 static void print_words(const cli_args *args, const limn_model *model, const timing *time,
@@ -186,7 +202,9 @@ static void print_words(const cli_args *args, const limn_model *model, const tim
         fprintf(file, ", %zu class%s", info.classes, info.classes == 1 ? "" : "es");
     if (teacher_of(args))
         fprintf(file, "\ndrawn from %s", info.teacher ? info.teacher : teacher_of(args));
-    fprintf(file, "\nreading took %s, training %s\n", cli_text_seconds(time->reading, a),
+    fputc('\n', file);
+    print_scaling(model, file);
+    fprintf(file, "reading took %s, training %s\n", cli_text_seconds(time->reading, a),
             cli_text_seconds(time->training, b));
     fprintf(file, "%s: %s; a query touches %s\n",
             strcmp(args->output, "-") == 0 ? "model" : args->output,

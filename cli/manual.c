@@ -252,7 +252,8 @@ static void man_methods(FILE *file) {
         fputs("Can: ", file);
         roff_prose(file,
                    cli_text_capabilities(limn_method_capabilities(method->name), can, sizeof can));
-        fprintf(file, ".\nScaling by default: %s.\n", limn_scale_name(method->default_scale));
+        fprintf(file, ".\nScaling by default: %s.\n",
+                cli_text_default_scale(method->default_scale));
         if (method->default_teacher)
             fprintf(file, "Teacher by default: %s.\n", method->default_teacher);
         man_params(file, method->params, method->param_count);
@@ -386,7 +387,7 @@ void cli_print_markdown_method(const limn_method_info *method, FILE *file) {
     md_params(file, method->params, method->param_count);
     fprintf(file, "\nCan: %s. Scaling by default: %s.",
             cli_text_capabilities(limn_method_capabilities(method->name), can, sizeof can),
-            limn_scale_name(method->default_scale));
+            cli_text_default_scale(method->default_scale));
     if (method->default_teacher)
         fprintf(file, " Teacher by default: %s.", method->default_teacher);
     fputs("\n", file);

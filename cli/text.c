@@ -46,6 +46,10 @@ const char *cli_text_touched(const limn_model_info *info, char *text, size_t siz
     return text;
 }
 
+const char *cli_text_default_scale(limn_scale scale) {
+    return scale == LIMN_SCALE_AUTO ? "chosen by evidence" : limn_scale_name(scale);
+}
+
 /* Names of up to three letters, such as lda and svm, are spelled out when spoken; longer ones are
  * words. */
 const char *cli_article(const char *method) {

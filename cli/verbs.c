@@ -21,7 +21,8 @@ _Static_assert(LIMN_CLASSIFY == 0 && LIMN_REGRESS == 1 && LIMN_SEARCH == 2 && LI
                    LIMN_DENSITY == 4,
                "task");
 _Static_assert(LIMN_SCALE_AUTO == 0 && LIMN_SCALE_NONE == 1 && LIMN_SCALE_MINMAX == 2 &&
-                   LIMN_SCALE_ZSCORE == 3 && LIMN_SCALE_RANGES == 4, /* not a choice */
+                   LIMN_SCALE_ZSCORE == 3 && LIMN_SCALE_RANK == 4 && LIMN_SCALE_GAUSS == 5 &&
+                   LIMN_SCALE_LEARNED == 6, /* ranges is not a choice */
                "scale");
 _Static_assert(CLI_AS_TEXT == 0 && CLI_AS_MAN == 1 && CLI_AS_MARKDOWN == 2 && CLI_AS_BASH == 3 &&
                    CLI_AS_ZSH == 4,
@@ -105,8 +106,10 @@ static const cli_option train_options[] = {
      CLI_TEXT, FIELD(teacher), 0, 0},
     {"task", 0, "classify|regress|search|outlier|density",
      "what the model is for (default classify)", CLI_CHOICE, FIELD(task), 0, 0},
-    {"scale", 0, "auto|none|minmax|zscore",
-     "scaling of the features, stored in the model (default auto: what suits the method)",
+    {"scale", 0, "auto|none|minmax|zscore|rank|gauss|learned",
+     "scaling of the features, stored in the model (default auto: fixed for some methods, chosen by "
+     "evidence for those that measure distances); learned: a linear map, learned from the labels, "
+     "if the evidence is for one",
      CLI_CHOICE, FIELD(scale), 0, 0},
     {"subsample", 0, "F", "train on this fraction of the rows", CLI_REAL, FIELD(subsample), 0, 1},
     {"subsample-rule", 0, "equal|power",

@@ -161,10 +161,10 @@ void limn_model_describe(const limn_model *model, limn_model_info *out) {
     lm_model_figures(model, &stats, &bytes);
     limn_model_info info = {.method = model->method->info.name,
                             .task = model->schema.task,
-                            .scale = model->scaler.kind,
+                            .scale = lm_scaler_kind(&model->scaler),
                             .columns = model->schema.columns,
                             .features = model->schema.features,
-                            .used_features = model->scaler.out,
+                            .used_features = model->scaler.kept,
                             .classes = model->schema.labels.count,
                             .scores = lm_model_scores(model),
                             .rows = model->rows,
@@ -258,6 +258,55 @@ const char *limn_model_stat(const limn_model *model, size_t index, double *value
     if (value)
         *value = stats.list[index].value;
     return stats.list[index].name;
+}
+
+/* ---- how a model scales ---- */
+
+void limn_scaling_init(limn_scaling *scaling) {
+    LM_SIZED_INIT(scaling);
+}
+
+void limn_model_scaling(const limn_model *model, limn_scaling *out) {
+    const lm_scaler *s = &model->scaler;
+    limn_scaling scaling = {.kind = lm_scaler_kind(s),
+                            .base = s->kind,
+                            .rows = s->chosen.rows,
+                            .trials = s->chosen.count,
+                            .map_rows = s->gate.rows,
+                            .map_trials = s->gate.count,
+                            .axes = s->map ? s->map->out : 0,
+                            .variance = s->map ? s->map->variance : 0};
+    lm_sized_give(&scaling, out, sizeof scaling);
+}
+
+void limn_scaling_trial_init(limn_scaling_trial *trial) {
+    LM_SIZED_INIT(trial);
+}
+
+int limn_model_scaling_trial(const limn_model *model, int of_map, size_t index,
+                             limn_scaling_trial *out) {
+    const lm_trials *trials = of_map ? &model->scaler.gate : &model->scaler.chosen;
+    if (index >= trials->count)
+        return 0;
+    const lm_trial *from = &trials->list[index];
+    limn_scaling_trial trial = {.name = from->name,
+                                .wrong = from->wrong,
+                                .mends = from->mends,
+                                .breaks = from->breaks,
+                                .taken = from->taken};
+    lm_sized_give(&trial, out, sizeof trial);
+    return 1;
+}
+
+int limn_model_heavy_feature(const limn_model *model, size_t index, size_t *feature,
+                             double *share) {
+    const lm_scaler *s = &model->scaler;
+    if (!s->map || index >= s->kept)
+        return 0;
+    size_t kept = (size_t)s->map->heavy[index].row;
+    *feature = s->keep ? s->keep[kept] : kept;
+    *share = -s->map->heavy[index].key;
+    return 1;
 }
 
 /* ---- learning: model/learn.c and model/mark.c ---- */

@@ -277,11 +277,14 @@ LIMN_API const char *limn_format_name(limn_format format);
 /* ---- methods ------------------------------------------------------------------------------ */
 
 typedef enum limn_scale {
-    LIMN_SCALE_AUTO, /* the method's own default */
+    LIMN_SCALE_AUTO, /* the method's own default; of a method's default: chosen by evidence */
     LIMN_SCALE_NONE,
     LIMN_SCALE_MINMAX,
     LIMN_SCALE_ZSCORE,
-    LIMN_SCALE_RANGES /* of a file of other software: limn_model_open_ranges, not for training */
+    LIMN_SCALE_RANK,    /* the share of the training rows that are smaller, 0 to 1 */
+    LIMN_SCALE_GAUSS,   /* the normal quantile of that share */
+    LIMN_SCALE_LEARNED, /* a linear map, learned from the labels, of columns scaled by evidence */
+    LIMN_SCALE_RANGES   /* of a file of other software: limn_model_open_ranges, not for training */
 } limn_scale;
 
 /* "none", "minmax", ...; NULL for a value outside the enumeration. */
@@ -468,6 +471,44 @@ LIMN_API void limn_model_describe(const limn_model *model, limn_model_info *out)
 LIMN_API const char *limn_model_class_name(const limn_model *model, size_t index);
 LIMN_API const char *limn_model_feature_name(const limn_model *model, size_t index); /* or NULL */
 LIMN_API const char *limn_model_label_name(const limn_model *model);                 /* or NULL */
+
+/* How the model scales features, and why. */
+typedef struct limn_scaling {
+    size_t size;
+    limn_scale kind; /* as in limn_model_info */
+    limn_scale base; /* of the columns: what LIMN_SCALE_LEARNED maps; else kind */
+    /* Chosen by the evidence of that many rows in so many trials; 0: not chosen. */
+    uint64_t rows;
+    size_t trials;
+    /* The same for the map. */
+    uint64_t map_rows;
+    size_t map_trials;
+    size_t axes;     /* features after the map; 0: there is none */
+    double variance; /* the share of the variance that they keep */
+} limn_scaling;
+
+LIMN_API void limn_scaling_init(limn_scaling *scaling);
+LIMN_API void limn_model_scaling(const limn_model *model, limn_scaling *out);
+
+/* One candidate, in the order in which they were tried. Each was compared with the one in force at
+ * that time; the last one taken is the choice. */
+typedef struct limn_scaling_trial {
+    size_t size;
+    const char *name; /* a scaling; of the map: "identity", "soft", "d1f", "d2f", "d4f" */
+    uint64_t wrong;   /* rows whose nearest neighbour has another class (a far target) */
+    uint64_t mends;   /* rows that it gets right and the one in force does not */
+    uint64_t breaks;  /* the reverse */
+    int taken;        /* it came into force */
+} limn_scaling_trial;
+
+LIMN_API void limn_scaling_trial_init(limn_scaling_trial *trial);
+/* of_map: of the map, not of the columns' scaling. 0 past the end. */
+LIMN_API int limn_model_scaling_trial(const limn_model *model, int of_map, size_t index,
+                                      limn_scaling_trial *out);
+/* The features by their share in the squared distances after the map, the largest first (index 0);
+ * 0 past the end and without a map. */
+LIMN_API int limn_model_heavy_feature(const limn_model *model, size_t index, size_t *feature,
+                                      double *share);
 
 /* The two classes that a decision value compares (above 0 favours first). Returns 0 if it compares
  * none (the single value of an outlier or regression model) or past the end. */

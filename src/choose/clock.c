@@ -81,14 +81,18 @@ static size_t peer_rows(const limn_race *race) {
 }
 
 /* The rows that are asked, as the machine sees them: rows x features of the method. */
-static float *scaled_rows(limn_context *ctx, const limn_race *race) {
+static limn_status scaled_rows(limn_context *ctx, const limn_race *race, float **x) {
     const limn_data *data = race->rows.judge;
     const lm_scaler *scaler = &race->model->scaler;
     size_t n = peer_rows(race), step = step_of(data), cells;
-    float *x = lm_mul(n, scaler->out, &cells) ? lm_alloc(&ctx->mem, cells, sizeof *x) : NULL;
-    for (size_t i = 0; x && i < n; i++)
-        lm_scaler_apply(scaler, data->x + i * step * data->schema.features, 1, x + i * scaler->out);
-    return x;
+    void *spare = NULL;
+    *x = lm_mul(n, scaler->out, &cells) ? lm_alloc(&ctx->mem, cells, sizeof **x) : NULL;
+    limn_status status = *x ? lm_scaler_spare(ctx, scaler, &spare) : lm_fail_memory(ctx);
+    for (size_t i = 0; status == LIMN_OK && i < n; i++)
+        lm_scaler_apply(scaler, data->x + i * step * data->schema.features, 1,
+                        *x + i * scaler->out, spare);
+    lm_free_aligned(&ctx->mem, spare);
+    return status;
 }
 
 static limn_status time_libsvm(limn_context *ctx, limn_race *race) {
@@ -97,8 +101,8 @@ static limn_status time_libsvm(limn_context *ctx, limn_race *race) {
     lm_timing timing = {0, 0, 0, 0};
     if (!svm || !lm_svm_functions(svm))
         return LIMN_OK;
-    float *x = scaled_rows(ctx, race);
-    limn_status status = x ? LIMN_OK : lm_fail_memory(ctx);
+    float *x = NULL;
+    limn_status status = scaled_rows(ctx, race, &x);
     if (status == LIMN_OK)
         status = lm_svm_peer_make(ctx, svm, x, race->model->scaler.out, peer_rows(race), &peer);
     if (status == LIMN_OK) {

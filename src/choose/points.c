@@ -33,12 +33,11 @@ static limn_status data_of(limn_context *ctx, const limn_model *model, const flo
     data->schema.beyond = false;
     float *usual = lm_alloc_zero(&ctx->mem, d, sizeof *usual);
     data->x = lm_mul(n, d, &cells) ? lm_alloc(&data->mem, cells, sizeof *data->x) : NULL;
-    if (usual && data->x) {
-        data->n = n;
-        lm_scaler_undo(&model->scaler, scaled, n, usual, data->x);
-    }
+    data->n = usual && data->x ? n : 0;
+    status = data->n ? lm_scaler_undo(ctx, &model->scaler, scaled, n, usual, data->x)
+                     : lm_fail_memory(ctx);
     lm_free(&ctx->mem, usual);
-    return data->n ? LIMN_OK : lm_fail_memory(ctx);
+    return status;
 }
 
 /* n points around the vectors, of which classes are the answers (NULL: regress). */

@@ -272,14 +272,17 @@ limn_status lm_race_count_familiar(limn_context *ctx, const limn_model *model,
     size_t cells, width = lm_schema_width(&data->schema), d = model->scaler.out;
     if (!svm)
         return LIMN_OK;
-    if (model->scaler.kind == LIMN_SCALE_NONE)
+    if (lm_scaler_is_none(&model->scaler))
         return lm_race_familiar(ctx, svm, data->x, width, data->n, out);
+    void *spare = NULL;
     float *scaled = lm_mul(data->n, d, &cells) ? lm_alloc(&ctx->mem, cells, sizeof *scaled) : NULL;
-    if (!scaled)
-        return lm_fail_memory(ctx);
-    for (size_t i = 0; i < data->n; i++)
-        lm_scaler_apply(&model->scaler, data->x + i * width, 1, scaled + i * d);
-    limn_status status = lm_race_familiar(ctx, svm, scaled, d, data->n, out);
+    limn_status status =
+        scaled ? lm_scaler_spare(ctx, &model->scaler, &spare) : lm_fail_memory(ctx);
+    for (size_t i = 0; i < data->n && status == LIMN_OK; i++)
+        lm_scaler_apply(&model->scaler, data->x + i * width, 1, scaled + i * d, spare);
+    if (status == LIMN_OK)
+        status = lm_race_familiar(ctx, svm, scaled, d, data->n, out);
+    lm_free_aligned(&ctx->mem, spare);
     lm_free(&ctx->mem, scaled);
     return status;
 }

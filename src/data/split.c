@@ -182,6 +182,37 @@ done:
     return status;
 }
 
+/* floor(i count / n); n is below 2^32. */
+static uint64_t share_of(uint64_t i, uint64_t count, uint64_t n) {
+    return i * count / n;
+}
+
+/* Moves count of the n rows, evenly spaced, to the front; both parts keep their order. */
+static void spread(size_t *rows, size_t n, size_t count, size_t *spare) {
+    size_t drawn = 0, others = 0;
+    for (size_t i = 0; i < n; i++) /* i count / n grows by one at count of the places */
+        if (share_of(i + 1, count, n) > share_of(i, count, n))
+            rows[drawn++] = rows[i];
+        else
+            spare[others++] = rows[i];
+    memcpy(rows + drawn, spare, others * sizeof *rows);
+}
+
+limn_status lm_split_spread(limn_context *ctx, const int32_t *label, size_t n, const size_t *count,
+                            size_t parts, uint64_t seed, uint64_t stream, size_t *rows) {
+    groups g = {0};
+    size_t *spare = lm_alloc(&ctx->mem, n, sizeof *spare);
+    limn_status status = spare ? groups_make(ctx, label, n, seed, stream, &g) : lm_fail_memory(ctx);
+    if (status == LIMN_OK) {
+        memcpy(rows, g.rows, n * sizeof *rows);
+        for (size_t p = 0, at = 0; p < parts; at += count[p++])
+            spread(rows + at, n - at, count[p], spare);
+    }
+    groups_free(ctx, &g);
+    lm_free(&ctx->mem, spare);
+    return status;
+}
+
 static void shuffle_rows(lm_rng rng, uint32_t *row, size_t n) {
     for (size_t i = 0; i < n; i++) {
         size_t other = i + lm_rng_below(&rng, n - i);

@@ -18,6 +18,12 @@ limn_status lm_split_sample(limn_context *ctx, const int32_t *label, size_t n, d
 limn_status lm_split_sample_by(limn_context *ctx, const int32_t *label, size_t n, double fraction,
                                limn_subsample rule, uint64_t seed, size_t *rows, size_t *count);
 
+/* Draws parts one after the other, count[p] rows each, every class in its share: rows (n entries)
+ * receives the rows of the first part, of the second, ..., then all others. The counts sum to at
+ * most n. */
+limn_status lm_split_spread(limn_context *ctx, const int32_t *label, size_t n, const size_t *count,
+                            size_t parts, uint64_t seed, uint64_t stream, size_t *rows);
+
 /* The rows by class, each class in a seeded order: row (n), start (classes + 2, of which classes +
  * 1 are the places where classes begin). label: 0..classes-1. n is below 2^32. */
 void lm_split_classes(const int32_t *label, size_t n, size_t classes, uint64_t seed,

@@ -17,6 +17,7 @@ typedef struct scan {
     float *norms;
     void *scratch;
     float *scaled; /* STEP_ROWS queries */
+    void *spare;   /* the scratch of scaling */
 } scan;
 
 static void scan_free(const limn_allocator *mem, scan *s) {
@@ -24,6 +25,7 @@ static void scan_free(const limn_allocator *mem, scan *s) {
     lm_free(mem, s->norms);
     lm_free_aligned(mem, s->scratch);
     lm_free(mem, s->scaled);
+    lm_free_aligned(mem, s->spare);
 }
 
 /* The model's metric; l2 if it has no such parameter. */
@@ -66,7 +68,7 @@ static limn_status prepare(limn_context *ctx, const limn_model *model, size_t k,
     lm_pack_norms(&s->set.pack, s->norms);
     s->set.norms = s->norms;
     lm_nearest_prepare(&s->set);
-    return LIMN_OK;
+    return lm_scaler_spare(ctx, &model->scaler, &s->spare);
 }
 
 /* How many of the k answers to a query are among the nearest. */
@@ -100,7 +102,8 @@ limn_status lm_recall(limn_context *ctx, const limn_model *model, const limn_dat
     limn_status status = prepare(ctx, model, k, &s);
     for (size_t first = 0; first < data->n && status == LIMN_OK; first += STEP_ROWS) {
         size_t n = data->n - first < STEP_ROWS ? data->n - first : STEP_ROWS;
-        lm_scaler_apply(&model->scaler, data->x + first * data->schema.features, n, s.scaled);
+        lm_scaler_apply(&model->scaler, data->x + first * data->schema.features, n, s.scaled,
+                        s.spare);
         right += (double)count_all(&s, s.scaled, n, distances + first * k, k);
         status = lm_progress(ctx, "measuring recall", first + n, data->n, -1);
     }

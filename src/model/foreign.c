@@ -107,7 +107,8 @@ static limn_status build(limn_context *ctx, const lm_method *method, const forei
     if (status == LIMN_OK)
         status = set_params(ctx, model, about.params);
     if (status == LIMN_OK && !from->ranges)
-        status = lm_scaler_fit(ctx, LIMN_SCALE_NONE, true, NULL, 0, about.features, &model->scaler);
+        status = lm_scaler_fit(ctx, LIMN_SCALE_NONE, true,
+                               &(lm_scaler_rows){.d = about.features}, &model->scaler);
     for (size_t c = 0; about.names && c < about.classes; c++)
         lm_free(&ctx->mem, about.names[c]);
     lm_free(&ctx->mem, about.names);
@@ -221,7 +222,7 @@ typedef struct outputs {
 static limn_status open_outputs(limn_context *ctx, const limn_model *model, const char *path,
                                 outputs *o) {
     struct stat info;
-    bool scales = model->scaler.kind != LIMN_SCALE_NONE;
+    bool scales = !lm_scaler_is_none(&model->scaler);
     bool special = strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
     if (scales && special)
         return lm_fail(ctx, LIMN_E_USAGE,
@@ -279,6 +280,11 @@ limn_status lm_model_export(limn_context *ctx, const limn_model *model, const ch
         return lm_fail(ctx, LIMN_E_UNSUPPORTED,
                        "%s models cannot be exported as text for other programs",
                        method->info.name);
+    if (!lm_scale_is_line(model->scaler.kind) || model->scaler.map)
+        return lm_fail(ctx, LIMN_E_UNSUPPORTED,
+                       "the model scales its features by %s, which no range file can express; "
+                       "train it with --scale zscore, minmax or none to export it",
+                       limn_scale_name(lm_scaler_kind(&model->scaler)));
     int32_t *numbers = lm_alloc(&ctx->mem, labels->count + 1, sizeof *numbers);
     if (!numbers)
         return lm_fail_memory(ctx);

@@ -111,15 +111,18 @@ static limn_status learn_scaled(limn_context *own, limn_model *model, const limn
     size_t most = PIECE_BYTES / sizeof(float) / out;
     most = most < 1 ? 1 : most;
     most = most < l->n ? most : l->n;
+    void *spare = NULL;
     float *scaled = lm_alloc(&own->mem, most, out * sizeof *scaled);
-    limn_status status = scaled ? LIMN_OK : lm_fail_memory(own);
+    limn_status status =
+        scaled ? lm_scaler_spare(own, &model->scaler, &spare) : lm_fail_memory(own);
     while (status == LIMN_OK && *learned < l->n) {
         size_t n = l->n - *learned < most ? l->n - *learned : most, done = 0;
-        lm_scaler_apply(&model->scaler, l->x + *learned * d, n, scaled);
+        lm_scaler_apply(&model->scaler, l->x + *learned * d, n, scaled, spare);
         status = learn_piece(own, model, l, *learned, n, scaled, &done);
         *learned += done;
     }
     lm_free(&own->mem, scaled);
+    lm_free_aligned(&own->mem, spare);
     return status;
 }
 
@@ -134,7 +137,7 @@ limn_status limn_learn(limn_context *context, limn_model *model, const limn_less
         status = check_lesson(&own, model, &l);
     if (status == LIMN_OK && l.n) {
         model->changes++;
-        if (model->scaler.kind == LIMN_SCALE_NONE)
+        if (lm_scaler_is_none(&model->scaler))
             status = learn_piece(&own, model, &l, 0, l.n, l.x, &done);
         else
             status = learn_scaled(&own, model, &l, &done);

@@ -11,14 +11,17 @@
 
 /* One thread's memory. */
 typedef struct layout {
-    float *x; /* LM_BATCH rows as the method sees them, unless the caller's rows can be used */
+    float *x;     /* LM_BATCH rows as the method sees them, unless the caller's rows can be used */
+    void *scaler; /* the scratch of scaling */
     void *scratch;
 } layout;
 
 static layout lay_out(const limn_model *m, lm_cursor *at) {
-    bool own = m->scaler.kind != LIMN_SCALE_NONE || m->schema.beyond;
+    bool own = !lm_scaler_is_none(&m->scaler) || m->schema.beyond;
     layout l;
     l.x = lm_take_cells(at, own ? LM_BATCH : 0, lm_model_width(m), sizeof *l.x);
+    l.scaler = lm_here(at);
+    lm_scaler_scratch(&m->scaler, at);
     l.scratch = lm_here(at);
     return l;
 }
@@ -91,14 +94,15 @@ void limn_predictor_free(limn_predictor *predictor) {
 
 /* Rows as the method sees them: the caller's own if possible, else a copy in room. */
 static const float *prepare(const limn_model *m, const lm_query *q, size_t first, size_t n,
-                            float *room) {
+                            const layout *l) {
     const float *x = q->x + first * q->width;
+    float *room = l->x;
     size_t d = m->scaler.out;
-    bool as_it_is = q->scaled || m->scaler.kind == LIMN_SCALE_NONE;
+    bool as_it_is = q->scaled || lm_scaler_is_none(&m->scaler);
     if (as_it_is && q->width == lm_model_width(m))
         return x;
     if (!m->schema.beyond) {
-        lm_scaler_apply(&m->scaler, x, n, room);
+        lm_scaler_apply(&m->scaler, x, n, room, l->scaler);
         return room;
     }
     /* The hidden feature is 0: not known, or, if the model scales, to be ignored. */
@@ -107,7 +111,7 @@ static const float *prepare(const limn_model *m, const lm_query *q, size_t first
         if (as_it_is)
             memcpy(to, x + i * q->width, d * sizeof *to);
         else
-            lm_scaler_apply(&m->scaler, x + i * q->width, 1, to);
+            lm_scaler_apply(&m->scaler, x + i * q->width, 1, to, l->scaler);
         to[d] = 0;
     }
     return room;
@@ -126,7 +130,7 @@ static void run_batch(const limn_predictor *p, const lm_query *q, size_t first, 
     const lm_method *method = m->method;
     lm_cursor at = lm_cursor_at(p->memory + (size_t)thread * p->slice);
     layout l = lay_out(m, &at);
-    const float *x = prepare(m, q, first, n, l.x);
+    const float *x = prepare(m, q, first, n, &l);
     int32_t *classes = q->out;
     double *numbers = q->out;
     int64_t *rows = q->out;

@@ -3,7 +3,7 @@
  *   model    what it is: method, task, rows, seed, version of limn
  *   params   the parameters in force, as "key=value"
  *   schema   the columns and labels of the data
- *   scaler   kept features, offsets and factors
+ *   scaler   how features are scaled, and how that was chosen (scale/store.c)
  *   learning what came after training (mark.c); absent when nothing did */
 #include "model/model.h"
 
@@ -439,10 +439,12 @@ static limn_status get_scaler(limn_context *ctx, const lm_file *file, limn_model
     limn_task task = model->schema.task;
     if (status != LIMN_OK)
         return status;
-    if (model->schema.beyond && kind != LIMN_SCALE_NONE && kind != LIMN_SCALE_RANGES)
+    if (model->schema.beyond &&
+        (model->scaler.map || (kind != LIMN_SCALE_NONE && kind != LIMN_SCALE_RANGES)))
         status = lm_file_bad(ctx, file, "an imported model cannot be scaled by limn");
-    if (kind == LIMN_SCALE_RANGES && task == LIMN_DENSITY)
-        status = lm_file_bad(ctx, file, "a density model cannot be scaled by ranges");
+    bool bends = kind == LIMN_SCALE_RANGES || !lm_scale_is_line(kind) || model->scaler.map;
+    if (bends && task == LIMN_DENSITY)
+        status = lm_file_bad(ctx, file, "a density model cannot be scaled like this");
     if (model->scaler.target && task != LIMN_REGRESS)
         status = lm_file_bad(ctx, file, "only the target of a regression can be scaled");
     return status;

@@ -272,7 +272,9 @@ static limn_status ask_function(const lm_teacher *teacher, limn_context *ctx, co
     for (size_t first = 0; first < n && status == LIMN_OK; first += CHUNK) {
         size_t some = n - first < CHUNK ? n - first : CHUNK;
         double *answers = out + first * teacher->width;
-        lm_scaler_undo(t->scaler, x + first * teacher->d, some, t->usual, t->rows);
+        status = lm_scaler_undo(ctx, t->scaler, x + first * teacher->d, some, t->usual, t->rows);
+        if (status != LIMN_OK)
+            return status;
         status = t->teach(t->user, t->rows, some, answers);
         if (status != LIMN_OK)
             return lm_fail(ctx, status, "the teacher failed: %s", limn_status_string(status));

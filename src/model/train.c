@@ -107,15 +107,19 @@ static limn_status scale_rows(limn_context *ctx, const limn_model *model, const 
                               const float **x, float **owned) {
     *owned = NULL;
     *x = data->x;
-    if (model->scaler.kind == LIMN_SCALE_NONE)
+    if (lm_scaler_is_none(&model->scaler))
         return LIMN_OK;
     size_t count;
+    void *spare = NULL;
     if (!lm_mul(data->n, model->scaler.out, &count) ||
         !(*owned = lm_alloc(&ctx->mem, count, sizeof **owned)))
         return lm_fail_memory(ctx);
-    lm_scaler_apply(&model->scaler, data->x, data->n, *owned);
+    limn_status status = lm_scaler_spare(ctx, &model->scaler, &spare);
+    if (status == LIMN_OK)
+        lm_scaler_apply(&model->scaler, data->x, data->n, *owned, spare);
+    lm_free_aligned(&ctx->mem, spare);
     *x = *owned;
-    return LIMN_OK;
+    return status;
 }
 
 size_t lm_model_width(const limn_model *model) {
@@ -184,14 +188,39 @@ static limn_status name_sides(limn_context *ctx, lm_labels *labels) {
     return status == LIMN_OK ? lm_labels_add(ctx, labels, "1", 1, &id) : status;
 }
 
+static limn_status check_scale(limn_context *ctx, limn_scale scale, limn_task task) {
+    if (scale == LIMN_SCALE_LEARNED && task != LIMN_CLASSIFY && task != LIMN_REGRESS)
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "--scale learned needs the tasks classify or regress: a map is learned from "
+                       "labels; choose another scaling for the task %s",
+                       limn_task_name(task));
+    if (task == LIMN_DENSITY && !lm_scale_is_line(scale))
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "--scale %s bends the axes, so that a density has no unit; choose none, "
+                       "minmax or zscore for the task density",
+                       limn_scale_name(scale));
+    return LIMN_OK;
+}
+
 static limn_status prepare_scaler(limn_context *ctx, limn_model *model, const limn_data *data,
                                   const limn_train_options *options) {
     const lm_method *method = model->method;
+    limn_task task = data->schema.task;
     limn_scale scale = options->scale;
     if (scale == LIMN_SCALE_AUTO)
         scale = method->scaling ? method->scaling(&model->params) : method->info.default_scale;
-    return lm_scaler_fit(ctx, scale, method->online != NULL, data->x, data->n,
-                         data->schema.features, &model->scaler);
+    lm_scaler_rows rows = {.x = data->x,
+                           .n = data->n,
+                           .d = data->schema.features,
+                           .label = task == LIMN_CLASSIFY ? data->label : NULL,
+                           .classes = model->schema.labels.count,
+                           .target = task == LIMN_REGRESS ? data->target : NULL};
+    if (scale == LIMN_SCALE_AUTO && !rows.label && !rows.target)
+        scale = LIMN_SCALE_NONE; /* nothing says which is better */
+    limn_status status = check_scale(ctx, scale, task);
+    return status == LIMN_OK
+               ? lm_scaler_fit(ctx, scale, method->online != NULL, &rows, &model->scaler)
+               : status;
 }
 
 /* teacher: the model that lends its columns, labels and scaling, or NULL. */

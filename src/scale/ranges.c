@@ -436,11 +436,12 @@ limn_status lm_ranges_match(limn_context *ctx, const lm_ranges *r, size_t d, siz
 limn_status lm_ranges_scaler(limn_context *ctx, const lm_ranges *r, size_t features, lm_scaler *s) {
     *s = (lm_scaler){.kind = LIMN_SCALE_RANGES,
                      .in = features,
+                     .kept = features,
                      .out = features,
                      .target = r->target,
                      .target_offset = r->target_offset,
                      .target_factor = r->target_factor};
-    if (!lm_scaler_take(&ctx->mem, features, s)) {
+    if (!lm_scaler_take(&ctx->mem, features, true, s)) {
         lm_scaler_free(&ctx->mem, s);
         return lm_fail_memory(ctx);
     }
@@ -499,7 +500,7 @@ limn_status lm_ranges_put(limn_context *ctx, const lm_scaler *s, limn_output *ou
     put(&w, "x\n");
     put_pair(&w, lower, 1);
     size_t named = 0;
-    for (size_t j = 0; j < s->out; j++) {
+    for (size_t j = 0; j < s->kept; j++) {
         double unit = s->factor[j] > 0 ? 1 / s->factor[j] : 0;
         if (s->factor[j] > 0)
             put_feature(&w, s->keep[j], s->offset[j] + lower * unit, s->offset[j] + unit);

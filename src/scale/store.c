@@ -1,34 +1,104 @@
-/* store.c: the scaling in a model file: the kind, and what it keeps of each feature. */
+/* store.c: the scaling in a model file: the kind, what it keeps of each feature, and how it was
+ * chosen. */
 #include "scale/scale.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { SCALER_VERSION = 1 };
+/* Readers of version 1 know lines only. */
+enum { LINES_VERSION = 1, SCALER_VERSION = 2 };
+
+/* ---- saving ---- */
+
+static void put_lines(const lm_scaler *s, lm_kv_out *kv) {
+    lm_kv_put_reals(kv, "offset", s->offset, s->kept);
+    lm_kv_put_reals(kv, "factor", s->factor, s->kept);
+}
+
+static void put_floats(lm_kv_out *kv, const char *key, const float *list, size_t n, double *spare) {
+    for (size_t i = 0; i < n; i++)
+        spare[i] = (double)list[i];
+    lm_kv_put_reals(kv, key, spare, n);
+}
+
+static limn_status put_curves(limn_context *ctx, const lm_curves *c, lm_kv_out *kv) {
+    size_t knots = c->start[c->columns];
+    double *spare = lm_alloc(&ctx->mem, knots, sizeof *spare);
+    if (!spare)
+        return lm_fail_memory(ctx);
+    for (size_t j = 0; j < c->columns; j++)
+        spare[j] = (double)(c->start[j + 1] - c->start[j]);
+    lm_kv_put_reals(kv, "knots", spare, c->columns);
+    put_floats(kv, "knot_x", c->x, knots, spare);
+    put_floats(kv, "knot_y", c->y, knots, spare);
+    lm_free(&ctx->mem, spare);
+    return LIMN_OK;
+}
+
+static limn_status put_columns(limn_context *ctx, const lm_scaler *s, lm_kv_out *kv) {
+    double *keep = lm_alloc(&ctx->mem, s->kept, sizeof *keep);
+    if (!keep)
+        return lm_fail_memory(ctx);
+    for (size_t j = 0; j < s->kept; j++)
+        keep[j] = s->keep[j];
+    lm_kv_put_reals(kv, "keep", keep, s->kept);
+    lm_free(&ctx->mem, keep);
+    if (!s->offset)
+        return put_curves(ctx, &s->curves, kv);
+    put_lines(s, kv);
+    return LIMN_OK;
+}
+
+enum { TRIAL_NUMBERS = 4, KEY_BYTES = 32 };
+
+/* "PREFIX_rows", "PREFIX_names" and, four to a name, "PREFIX_trials". */
+static void put_trials(const lm_trials *t, const char *prefix, lm_kv_out *kv) {
+    char key[KEY_BYTES];
+    char *names[LM_TRIALS_MAX];
+    double numbers[LM_TRIALS_MAX * TRIAL_NUMBERS];
+    if (!t->rows)
+        return;
+    for (size_t i = 0; i < t->count; i++) {
+        names[i] = (char *)(uintptr_t)t->list[i].name;
+        numbers[i * TRIAL_NUMBERS] = (double)t->list[i].wrong;
+        numbers[i * TRIAL_NUMBERS + 1] = (double)t->list[i].mends;
+        numbers[i * TRIAL_NUMBERS + 2] = (double)t->list[i].breaks;
+        numbers[i * TRIAL_NUMBERS + 3] = t->list[i].taken;
+    }
+    snprintf(key, sizeof key, "%s_rows", prefix);
+    lm_kv_put_int(kv, key, (int64_t)t->rows);
+    snprintf(key, sizeof key, "%s_names", prefix);
+    lm_kv_put_texts(kv, key, names, t->count);
+    snprintf(key, sizeof key, "%s_trials", prefix);
+    lm_kv_put_reals(kv, key, numbers, t->count * TRIAL_NUMBERS);
+}
 
 limn_status lm_scaler_save(limn_context *ctx, const lm_scaler *s, lm_writer *writer) {
-    double *keep = NULL;
+    bool lines = lm_scale_is_line(s->kind) && !s->map;
     lm_kv_out *kv;
-    limn_status status = lm_kv_begin(writer, "scaler", SCALER_VERSION, &kv);
+    limn_status status =
+        lm_kv_begin(writer, "scaler", lines ? LINES_VERSION : SCALER_VERSION, &kv);
     if (status != LIMN_OK)
         return status;
     lm_kv_put_text(kv, "kind", limn_scale_name(s->kind));
-    lm_kv_put_int(kv, "features", (int64_t)s->out);
-    if (s->kind != LIMN_SCALE_NONE) {
-        keep = lm_alloc(&ctx->mem, s->out, sizeof *keep);
-        if (!keep)
-            return lm_fail_memory(ctx);
-        for (size_t j = 0; j < s->out; j++)
-            keep[j] = s->keep[j];
-        lm_kv_put_reals(kv, "keep", keep, s->out);
-        lm_kv_put_reals(kv, "offset", s->offset, s->out);
-        lm_kv_put_reals(kv, "factor", s->factor, s->out);
-    }
+    lm_kv_put_int(kv, "features", (int64_t)s->kept);
+    if (s->learned)
+        lm_kv_put_int(kv, "learned", 1);
+    if (s->kind != LIMN_SCALE_NONE)
+        status = put_columns(ctx, s, kv);
     if (s->target)
         lm_kv_put_reals(kv, "target", (const double[]){s->target_offset, s->target_factor}, 2);
-    lm_free(&ctx->mem, keep);
-    return lm_kv_end(kv);
+    put_trials(&s->chosen, "chosen", kv);
+    put_trials(&s->gate, "gate", kv);
+    if (status == LIMN_OK && s->map)
+        status = lm_map_put(ctx, s->map, kv);
+    if (status == LIMN_OK)
+        status = lm_kv_end(kv);
+    return status == LIMN_OK && s->map ? lm_map_save(s->map, writer) : status;
 }
+
+/* ---- loading ---- */
 
 /* Only ranges may have a factor of 0. */
 static bool is_factor(const lm_scaler *s, double factor) {
@@ -49,58 +119,191 @@ static limn_status get_target(limn_context *ctx, const lm_kv *kv, lm_scaler *s) 
     return status;
 }
 
-static limn_status get_scaling(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
-    limn_status status;
+static limn_status get_lines(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
+    limn_status status = lm_kv_reals(kv, "offset", s->kept, s->offset);
+    if (status == LIMN_OK)
+        status = lm_kv_reals(kv, "factor", s->kept, s->factor);
+    for (size_t j = 0; j < s->kept && status == LIMN_OK; j++) {
+        if (!is_factor(s, s->factor[j]))
+            status = lm_file_bad(ctx, kv->file, "the scaling factor of feature %zu is not positive",
+                                 j + 1);
+        else if (!isfinite(s->offset[j]))
+            status = lm_file_bad(ctx, kv->file, "the scaling offset of feature %zu is not finite",
+                                 j + 1);
+    }
+    return status;
+}
+
+/* A list of floats, each above the one before it within its column. */
+static limn_status get_floats(const lm_kv *kv, const char *key, const lm_curves *c, double *spare,
+                              float *list) {
+    size_t knots = c->start[c->columns];
+    limn_status status = lm_kv_reals(kv, key, knots, spare);
+    for (size_t j = 0; j < c->columns && status == LIMN_OK; j++)
+        for (size_t k = c->start[j]; k < c->start[j + 1] && status == LIMN_OK; k++) {
+            list[k] = (float)spare[k];
+            if (!isfinite(list[k]) || (k > c->start[j] && !(list[k] > list[k - 1])))
+                status = lm_file_bad(kv->ctx, kv->file, "the curve of scaled feature %zu does not "
+                                     "rise", j + 1);
+        }
+    return status;
+}
+
+static limn_status get_starts(const lm_kv *kv, size_t columns, const double *knots,
+                              uint32_t *start) {
+    start[0] = 0;
+    for (size_t j = 0; j < columns; j++) {
+        if (!(knots[j] >= 1 && knots[j] <= LM_KNOTS_MAX && knots[j] == floor(knots[j])))
+            return lm_file_bad(kv->ctx, kv->file, "the number of knots of scaled feature %zu is "
+                               "not valid", j + 1);
+        start[j + 1] = start[j] + (uint32_t)knots[j];
+    }
+    return LIMN_OK;
+}
+
+static limn_status get_curves(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
+    size_t most = kv->section.size / sizeof(double); /* numbers that the section can hold */
+    double *spare = lm_alloc(&ctx->mem, most, sizeof *spare);
+    uint32_t *start = lm_alloc(&ctx->mem, s->kept + 1, sizeof *start);
+    limn_status status = spare && start && s->kept <= UINT32_MAX / LM_KNOTS_MAX
+                             ? lm_kv_reals(kv, "knots", s->kept, spare)
+                             : lm_fail_memory(ctx);
+    if (status == LIMN_OK)
+        status = get_starts(kv, s->kept, spare, start);
+    if (status == LIMN_OK && start[s->kept] > most)
+        status = lm_file_bad(ctx, kv->file, "the curves of its scaling are truncated");
+    if (status == LIMN_OK && !lm_curves_take(&ctx->mem, s->kept, start[s->kept], &s->curves))
+        status = lm_fail_memory(ctx);
+    if (status == LIMN_OK) {
+        memcpy(s->curves.start, start, (s->kept + 1) * sizeof *start);
+        status = get_floats(kv, "knot_x", &s->curves, spare, s->curves.x);
+    }
+    if (status == LIMN_OK)
+        status = get_floats(kv, "knot_y", &s->curves, spare, s->curves.y);
+    if (status == LIMN_OK)
+        lm_curves_finish(&s->curves);
+    lm_free(&ctx->mem, spare);
+    lm_free(&ctx->mem, start);
+    return status;
+}
+
+static limn_status get_columns(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
+    bool lines = lm_scale_is_line(s->kind);
     /* Three lists of that many doubles must fit in the section before memory is allocated. */
-    if (s->out > kv->section.size / (3 * sizeof(double)))
-        return lm_file_bad(ctx, kv->file, "the scaling of %zu features is truncated", s->out);
-    double *keep = lm_alloc(&ctx->mem, s->out, sizeof *keep);
-    if (!lm_scaler_take(&ctx->mem, s->out, s) || !keep)
+    if (s->kept > kv->section.size / (3 * sizeof(double)))
+        return lm_file_bad(ctx, kv->file, "the scaling of %zu features is truncated", s->kept);
+    limn_status status = LIMN_OK;
+    double *keep = lm_alloc(&ctx->mem, s->kept, sizeof *keep);
+    if (!lm_scaler_take(&ctx->mem, s->kept, lines, s) || !keep)
         status = lm_fail_memory(ctx);
     else
-        status = lm_kv_reals(kv, "keep", s->out, keep);
-    if (status == LIMN_OK)
-        status = lm_kv_reals(kv, "offset", s->out, s->offset);
-    if (status == LIMN_OK)
-        status = lm_kv_reals(kv, "factor", s->out, s->factor);
-    for (size_t j = 0; j < s->out && status == LIMN_OK; j++) {
+        status = lm_kv_reals(kv, "keep", s->kept, keep);
+    for (size_t j = 0; j < s->kept && status == LIMN_OK; j++) {
         bool ascending = j == 0 || keep[j] > keep[j - 1];
         if (!(keep[j] >= 0 && keep[j] < (double)s->in && keep[j] == floor(keep[j]) && ascending))
             status = lm_file_bad(ctx, kv->file, "scaled feature %zu does not exist", j + 1);
         else
             s->keep[j] = (uint32_t)keep[j];
-        if (status == LIMN_OK && !is_factor(s, s->factor[j]))
-            status = lm_file_bad(ctx, kv->file, "the scaling factor of feature %zu is not positive",
-                                 j + 1);
-        if (status == LIMN_OK && !isfinite(s->offset[j]))
-            status = lm_file_bad(ctx, kv->file, "the scaling offset of feature %zu is not finite",
-                                 j + 1);
     }
     lm_free(&ctx->mem, keep);
+    if (status == LIMN_OK)
+        status = lines ? get_lines(ctx, kv, s) : get_curves(ctx, kv, s);
     return status == LIMN_OK ? get_target(ctx, kv, s) : status;
+}
+
+static const char *known_trial(const char *name) {
+    static const char *const names[] = {"none", "minmax",   "zscore", "rank", "gauss",
+                                        "identity", "soft", "d1f",    "d2f",  "d4f"};
+    for (size_t i = 0; name && i < LM_COUNT(names); i++)
+        if (strcmp(names[i], name) == 0)
+            return names[i];
+    return NULL;
+}
+
+static bool is_count(double value, uint64_t most) {
+    return value >= 0 && value <= (double)most && value == floor(value);
+}
+
+static bool get_trial(const double *numbers, uint64_t rows, lm_trial *trial) {
+    for (size_t i = 0; i < TRIAL_NUMBERS - 1; i++)
+        if (!is_count(numbers[i], rows))
+            return false;
+    trial->wrong = (uint64_t)numbers[0];
+    trial->mends = (uint64_t)numbers[1];
+    trial->breaks = (uint64_t)numbers[2];
+    trial->taken = numbers[3] == 1;
+    return numbers[3] == 0 || numbers[3] == 1;
+}
+
+static limn_status get_trials(const lm_kv *kv, const char *prefix, lm_trials *t) {
+    char key[KEY_BYTES];
+    int64_t rows = 0;
+    lm_texts names;
+    double numbers[LM_TRIALS_MAX * TRIAL_NUMBERS];
+    snprintf(key, sizeof key, "%s_rows", prefix);
+    if (!lm_kv_has(kv, key))
+        return LIMN_OK;
+    limn_status status = lm_kv_int(kv, key, 1, INT64_MAX, &rows);
+    snprintf(key, sizeof key, "%s_names", prefix);
+    if (status == LIMN_OK)
+        status = lm_kv_texts(kv, key, &names);
+    if (status == LIMN_OK && !(names.left >= 1 && names.left <= LM_TRIALS_MAX))
+        status = lm_file_bad(kv->ctx, kv->file, "the trials of its scaling are not valid");
+    snprintf(key, sizeof key, "%s_trials", prefix);
+    size_t count = status == LIMN_OK ? names.left : 0;
+    if (status == LIMN_OK)
+        status = lm_kv_reals(kv, key, count * TRIAL_NUMBERS, numbers);
+    for (size_t i = 0; i < count && status == LIMN_OK; i++) {
+        t->list[i].name = known_trial(lm_texts_next(&names));
+        if (!t->list[i].name ||
+            !get_trial(numbers + i * TRIAL_NUMBERS, (uint64_t)rows, &t->list[i]))
+            status = lm_file_bad(kv->ctx, kv->file, "a trial of its scaling is not valid");
+    }
+    t->rows = (uint64_t)rows;
+    t->count = count;
+    return status;
+}
+
+static limn_status get_choice(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
+    int64_t learned = 0;
+    limn_status status = LIMN_OK;
+    if (lm_kv_has(kv, "learned"))
+        status = lm_kv_int(kv, "learned", 0, 1, &learned);
+    s->learned = learned != 0;
+    if (status == LIMN_OK)
+        status = get_trials(kv, "chosen", &s->chosen);
+    if (status == LIMN_OK)
+        status = get_trials(kv, "gate", &s->gate);
+    if (status == LIMN_OK && s->learned && lm_kv_has(kv, "axes"))
+        status = lm_map_load(ctx, kv, s->kept, &s->map);
+    if (status == LIMN_OK && s->map)
+        s->out = s->map->out;
+    return status;
 }
 
 limn_status lm_scaler_load(limn_context *ctx, const lm_file *file, size_t features, lm_scaler *s) {
     static const limn_scale kinds[] = {LIMN_SCALE_NONE, LIMN_SCALE_MINMAX, LIMN_SCALE_ZSCORE,
-                                       LIMN_SCALE_RANGES};
+                                       LIMN_SCALE_RANK, LIMN_SCALE_GAUSS,  LIMN_SCALE_RANGES};
     lm_kv kv;
     const char *name = "";
-    int64_t out = 0;
+    int64_t kept = 0;
     size_t kind = 0;
     limn_status status = lm_kv_open(ctx, file, "scaler", SCALER_VERSION, &kv);
     if (status == LIMN_OK)
         status = lm_kv_text(&kv, "kind", &name);
     if (status == LIMN_OK)
-        status = lm_kv_int(&kv, "features", 1, (int64_t)features, &out);
+        status = lm_kv_int(&kv, "features", 1, (int64_t)features, &kept);
     if (status != LIMN_OK)
         return status;
     while (kind < LM_COUNT(kinds) && strcmp(limn_scale_name(kinds[kind]), name) != 0)
         kind++;
     s->in = features;
-    s->out = (size_t)out;
-    if (kind == LM_COUNT(kinds) || (kinds[kind] == LIMN_SCALE_NONE && s->in != s->out))
+    s->out = s->kept = (size_t)kept;
+    if (kind == LM_COUNT(kinds) || (kinds[kind] == LIMN_SCALE_NONE && s->in != s->kept))
         return lm_file_bad(ctx, file, "the scaling '%.40s' of %zu features is not valid", name,
-                           s->out);
+                           s->kept);
     s->kind = kinds[kind];
-    return s->kind == LIMN_SCALE_NONE ? LIMN_OK : get_scaling(ctx, &kv, s);
+    if (s->kind != LIMN_SCALE_NONE)
+        status = get_columns(ctx, &kv, s);
+    return status == LIMN_OK ? get_choice(ctx, &kv, s) : status;
 }

@@ -89,7 +89,7 @@ const lm_method lm_method_bforest = {
             .summary = "boundary forest: trees of examples that learn one row at a time",
             .paper = "Mathy, Derbinsky, Bento, Rosenthal and Yedidia 2015, The boundary forest "
                      "algorithm for online supervised and unsupervised learning",
-            .default_scale = LIMN_SCALE_NONE,
+            .default_scale = LIMN_SCALE_AUTO,
             .params = params,
             .param_count = LM_COUNT(params),
         },

@@ -107,7 +107,7 @@ static const limn_param nrh_params[] = {
         .info = {.name = #method,                                     \
                  .summary = text,                                     \
                  .paper = PAPER,                                      \
-                 .default_scale = LIMN_SCALE_NONE,                    \
+                 .default_scale = LIMN_SCALE_AUTO,                    \
                  .params = table,                                     \
                  .param_count = LM_COUNT(table)},                     \
         .can = LIMN_CAN_CLASSIFY | LIMN_CAN_KERNEL | LIMN_CAN_REJECT, \

@@ -67,7 +67,7 @@ void hull_configure(const lm_params *params, hull_options *o) {
 }
 
 limn_scale hull_scaling(const lm_params *params) {
-    return lm_param_choice(params, "kernel") ? LIMN_SCALE_ZSCORE : LIMN_SCALE_NONE;
+    return lm_param_choice(params, "kernel") ? LIMN_SCALE_ZSCORE : LIMN_SCALE_AUTO;
 }
 
 /* ---- rows of the classes ---- */

@@ -31,7 +31,7 @@ const lm_method lm_method_knn = {
             .name = "knn",
             .summary = "k nearest neighbours by an exact scan of all training rows",
             .paper = "Fix and Hodges 1951; Cover and Hart 1967",
-            .default_scale = LIMN_SCALE_NONE,
+            .default_scale = LIMN_SCALE_AUTO,
             .params = params,
             .param_count = LM_COUNT(params),
         },

@@ -77,7 +77,7 @@ const lm_method lm_method_vpc = {
             .summary = "vantage-point classification: trees of pivots, linear discriminants in the "
                        "leaves",
             .paper = "Proenca and Neves, vantage-point classification",
-            .default_scale = LIMN_SCALE_MINMAX,
+            .default_scale = LIMN_SCALE_AUTO,
             .params = params,
             .param_count = LM_COUNT(params),
         },

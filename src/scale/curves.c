@@ -1,0 +1,269 @@
+/* curves.c: rank and gauss.
+ *
+ * rank is the mid-rank distribution function of a column,
+ *
+ *   F(v) = (number of training values below v + half the number equal to v) / n,
+ *
+ * at its knots: all distinct values if there are at most 256, else those at 256 evenly spaced places
+ * of the sorted column, the smallest and the largest among them; linear in between, so nowhere off
+ * by more than 1 / 255. gauss is the normal quantile of F, divided by the standard deviation that
+ * the training values then have. A column with one value, kept because an online method may see
+ * others later, gets the line x - value.
+ *
+ * A query costs a search among the knots without branches that depend on the value, so that the
+ * searches of neighbouring columns overlap. */
+#include "scale/curves.h"
+
+#include "base/sort.h"
+#include "base/work.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+bool lm_curves_take(const limn_allocator *mem, size_t columns, size_t knots, lm_curves *c) {
+    *c = (lm_curves){.columns = columns};
+    c->start = lm_alloc(mem, columns + 1, sizeof *c->start);
+    c->x = lm_alloc(mem, knots, sizeof *c->x);
+    c->y = lm_alloc(mem, knots, sizeof *c->y);
+    c->slope = lm_alloc(mem, knots, sizeof *c->slope);
+    return c->start && c->x && c->y && c->slope;
+}
+
+void lm_curves_free(const limn_allocator *mem, lm_curves *c) {
+    lm_free(mem, c->start);
+    lm_free(mem, c->x);
+    lm_free(mem, c->y);
+    lm_free(mem, c->slope);
+    *c = (lm_curves){.columns = 0};
+}
+
+limn_status lm_curves_copy(limn_context *ctx, const lm_curves *from, lm_curves *to) {
+    size_t knots = from->start[from->columns];
+    if (!lm_curves_take(&ctx->mem, from->columns, knots, to)) {
+        lm_curves_free(&ctx->mem, to);
+        return lm_fail_memory(ctx);
+    }
+    memcpy(to->start, from->start, (from->columns + 1) * sizeof *to->start);
+    memcpy(to->x, from->x, knots * sizeof *to->x);
+    memcpy(to->y, from->y, knots * sizeof *to->y);
+    memcpy(to->slope, from->slope, knots * sizeof *to->slope);
+    return LIMN_OK;
+}
+
+/* ---- fitting ---- */
+
+typedef struct fitting {
+    const float *x; /* n x d */
+    size_t n, d;
+    bool gauss;
+    const uint32_t *keep;
+    float *knot_x, *knot_y; /* LM_KNOTS_MAX per column */
+    uint32_t *count;        /* of knots per column */
+} fitting;
+
+/* The first of v[from..n) that is larger than v[from]. */
+static size_t next_value(const float *v, size_t n, size_t from) {
+    size_t low = from, high = n;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (v[middle] > v[from])
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+/* The first of v[0..at] that equals v[at]. */
+static size_t first_equal(const float *v, size_t at) {
+    size_t low = 0, high = at;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (v[middle] < v[at])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The z with so much of the standard normal distribution below it, 0 < p < 1: the approximation
+ * 26.2.22 of Abramowitz and Stegun, made exact by Halley's method. Symmetric about p = 1/2. */
+static double normal_quantile(double p) {
+    if (p > 0.5)
+        return -normal_quantile(1 - p);
+    double t = sqrt(-2 * log(p));
+    double z = (2.30753 + 0.27061 * t) / (1 + t * (0.99229 + 0.04481 * t)) - t;
+    for (int i = 0; i < 4; i++) {
+        double off = (0.5 * erfc(-z * 0.70710678118654752) - p) * 2.5066282746310002 *
+                     exp(0.5 * z * z);
+        z -= off / (1 + 0.5 * z * off);
+    }
+    return z;
+}
+
+/* The knot at the value v[at] of the sorted column, unless it would not rise above the one before
+ * (which rounding can cause beyond 10^7 rows). */
+static void add_knot(const fitting *f, const float *v, size_t at, size_t j) {
+    size_t below = first_equal(v, at), equal = next_value(v, f->n, at) - below;
+    double share = ((double)below + 0.5 * (double)equal) / (double)f->n;
+    float *x = f->knot_x + j * LM_KNOTS_MAX, *y = f->knot_y + j * LM_KNOTS_MAX;
+    uint32_t k = f->count[j];
+    x[k] = v[at];
+    y[k] = (float)(f->gauss ? normal_quantile(share) : share);
+    if (k == 0 || (x[k] > x[k - 1] && y[k] > y[k - 1]))
+        f->count[j]++;
+}
+
+static size_t count_distinct(const float *v, size_t n, size_t most) {
+    size_t count = 0;
+    for (size_t at = 0; at < n && count < most; count++)
+        at = next_value(v, n, at);
+    return count;
+}
+
+static void add_knots(const fitting *f, const float *v, size_t j) {
+    if (count_distinct(v, f->n, LM_KNOTS_MAX + 1) <= LM_KNOTS_MAX) {
+        for (size_t at = 0; at < f->n; at = next_value(v, f->n, at))
+            add_knot(f, v, at, j);
+        return;
+    }
+    for (size_t k = 0; k < LM_KNOTS_MAX; k++)
+        add_knot(f, v, k * (f->n - 1) / (LM_KNOTS_MAX - 1), j);
+}
+
+/* Divides the knots by the standard deviation of the values on the curve. */
+static void to_unit_variance(const fitting *f, const float *v, size_t j) {
+    const float *x = f->knot_x + j * LM_KNOTS_MAX;
+    float *y = f->knot_y + j * LM_KNOTS_MAX;
+    double sum = 0, squares = 0;
+    for (size_t i = 0, k = 0; i < f->n; i++) {
+        while (k + 2 < f->count[j] && x[k + 1] <= v[i])
+            k++;
+        double at = ((double)v[i] - x[k]) / ((double)x[k + 1] - x[k]);
+        double value = y[k] + at * ((double)y[k + 1] - y[k]);
+        sum += value;
+        squares += value * value;
+    }
+    double n = (double)f->n, variance = squares / n - (sum / n) * (sum / n);
+    for (uint32_t k = 0; k < f->count[j] && variance > 0; k++)
+        y[k] = (float)(y[k] / sqrt(variance));
+}
+
+/* The curve of one column. */
+static limn_status fit_column(limn_context *ctx, void *user, size_t j) {
+    const fitting *f = user;
+    float *v = lm_alloc(&ctx->mem, f->n, 2 * sizeof *v);
+    if (!v)
+        return lm_fail_memory(ctx);
+    for (size_t i = 0; i < f->n; i++)
+        v[i] = f->x[i * f->d + f->keep[j]];
+    lm_sort_floats(v, f->n, v + f->n);
+    add_knots(f, v, j);
+    if (f->count[j] == 1)
+        f->knot_y[j * LM_KNOTS_MAX] = 0;
+    else if (f->gauss)
+        to_unit_variance(f, v, j);
+    lm_free(&ctx->mem, v);
+    return LIMN_OK;
+}
+
+static limn_status join(limn_context *ctx, const fitting *f, size_t columns, lm_curves *c) {
+    size_t knots = 0;
+    for (size_t j = 0; j < columns; j++)
+        knots += f->count[j];
+    if (!lm_curves_take(&ctx->mem, columns, knots, c)) {
+        lm_curves_free(&ctx->mem, c);
+        return lm_fail_memory(ctx);
+    }
+    c->start[0] = 0;
+    for (size_t j = 0; j < columns; j++) {
+        size_t at = c->start[j], bytes = f->count[j] * sizeof *c->x;
+        memcpy(c->x + at, f->knot_x + j * LM_KNOTS_MAX, bytes);
+        memcpy(c->y + at, f->knot_y + j * LM_KNOTS_MAX, bytes);
+        c->start[j + 1] = (uint32_t)at + f->count[j];
+    }
+    lm_curves_finish(c);
+    return LIMN_OK;
+}
+
+limn_status lm_curves_fit(limn_context *ctx, bool gauss, const float *x, size_t n, size_t d,
+                          const uint32_t *keep, size_t columns, lm_curves *c) {
+    size_t cells;
+    *c = (lm_curves){.columns = 0};
+    if (!lm_mul(columns, LM_KNOTS_MAX, &cells) || cells > UINT32_MAX)
+        return lm_fail(ctx, LIMN_E_DATA, "%zu features are too many for this scaling", columns);
+    fitting f = {.x = x, .n = n, .d = d, .gauss = gauss, .keep = keep};
+    f.knot_x = lm_alloc(&ctx->mem, cells, 2 * sizeof *f.knot_x);
+    f.count = lm_alloc_zero(&ctx->mem, columns, sizeof *f.count);
+    limn_status status = f.knot_x && f.count ? LIMN_OK : lm_fail_memory(ctx);
+    f.knot_y = f.knot_x ? f.knot_x + cells : NULL;
+    if (status == LIMN_OK)
+        status = lm_work(
+            ctx, &(lm_job){.stage = "ranking", .count = columns, .task = fit_column, .user = &f});
+    if (status == LIMN_OK)
+        status = join(ctx, &f, columns, c);
+    lm_free(&ctx->mem, f.knot_x);
+    lm_free(&ctx->mem, f.count);
+    return status;
+}
+
+/* ---- following ---- */
+
+/* The line through (x0, y0) with slope f, as (x - offset) f: nothing is added to a product, so all
+ * compilers and instruction sets agree. */
+void lm_curves_finish(lm_curves *c) {
+    for (size_t j = 0; j < c->columns; j++)
+        for (size_t k = c->start[j], end = c->start[j + 1]; k < end; k++) {
+            size_t at = k + 1 < end || k == c->start[j] ? k : k - 1; /* the last: the line to it */
+            double factor = 1;
+            if (at + 1 < end)
+                factor = ((double)c->y[at + 1] - c->y[at]) / ((double)c->x[at + 1] - c->x[at]);
+            c->slope[k] = (lm_slope){c->x[at] - c->y[at] / factor, factor};
+        }
+}
+
+static inline float cut(double value) {
+    return (float)(value > (double)FLT_MAX    ? (double)FLT_MAX
+                   : value < -(double)FLT_MAX ? -(double)FLT_MAX
+                                              : value);
+}
+
+/* The last of the n knots that is not above v, or the first. */
+static inline size_t last_below(const float *knot, size_t n, float v) {
+    size_t at = 0;
+    while (n > 1) {
+        size_t half = n / 2;
+        at += knot[at + half] <= v ? half : 0;
+        n -= half;
+    }
+    return at;
+}
+
+static inline float follow(const lm_curves *c, size_t j, float v) {
+    size_t first = c->start[j], count = c->start[j + 1] - first;
+    const float *knot = c->x + first;
+    if (count > 1) {
+        v = v > knot[0] ? v : knot[0];
+        v = v < knot[count - 1] ? v : knot[count - 1];
+    }
+    lm_slope s = c->slope[first + last_below(knot, count, v)];
+    return cut(((double)v - s.offset) * s.factor);
+}
+
+void lm_curves_apply(const lm_curves *c, const uint32_t *keep, const float *x, float *y) {
+    for (size_t j = 0; j < c->columns; j++)
+        y[j] = follow(c, j, x[keep[j]]);
+}
+
+float lm_curves_undo(const lm_curves *c, size_t j, float y) {
+    size_t first = c->start[j], count = c->start[j + 1] - first;
+    const float *knot = c->y + first;
+    if (count > 1 && !(y > knot[0]))
+        return c->x[first];
+    if (count > 1 && !(y < knot[count - 1]))
+        return c->x[first + count - 1];
+    lm_slope s = c->slope[first + last_below(knot, count, y)];
+    return cut(y / s.factor + s.offset);
+}
