@@ -161,13 +161,13 @@ static int print_json(const limn_model *model, const timing *time, FILE *file) {
     limn_model_describe(model, &info);
     json_t *classes =
         info.task == LIMN_CLASSIFY ? json_integer((json_int_t)info.classes) : json_null();
-    return cli_json_print(
-        json_pack("{s:o, s:o, s:I, s:I, s:o, s:o, s:I, s:o}", "method", cli_json_text(info.method),
-                  "params", cli_json_params(model), "rows", (json_int_t)info.rows, "features",
-                  (json_int_t)info.features, "classes", classes, "seconds",
-                  cli_json_real(time->training), "model_bytes", (json_int_t)info.bytes, "scaling",
-                  cli_json_scaling(model)),
-        file);
+    return cli_json_print(json_pack("{s:o, s:o, s:I, s:I, s:o, s:o, s:I, s:o}", "method",
+                                    cli_json_text(info.method), "params", cli_json_params(model),
+                                    "rows", (json_int_t)info.rows, "features",
+                                    (json_int_t)info.features, "classes", classes, "seconds",
+                                    cli_json_real(time->training), "model_bytes",
+                                    (json_int_t)info.bytes, "scaling", cli_json_scaling(model)),
+                          file);
 }
 
 /* What was chosen by evidence. */

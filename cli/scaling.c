@@ -98,10 +98,10 @@ static json_t *trials_json(const limn_model *model, bool of_map) {
     limn_scaling_trial_init(&trial);
     json_t *list = json_array();
     for (size_t i = 0; limn_model_scaling_trial(model, of_map, i, &trial); i++)
-        json_array_append_new(list, json_pack("{s:s, s:I, s:I, s:I, s:b}", "name", trial.name,
-                                              "wrong", (json_int_t)trial.wrong, "mends",
-                                              (json_int_t)trial.mends, "breaks",
-                                              (json_int_t)trial.breaks, "taken", trial.taken));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:I, s:I, s:I, s:b}", "name", trial.name, "wrong",
+                                        (json_int_t)trial.wrong, "mends", (json_int_t)trial.mends,
+                                        "breaks", (json_int_t)trial.breaks, "taken", trial.taken));
     return list;
 }
 

@@ -107,7 +107,8 @@ static const cli_option train_options[] = {
     {"task", 0, "classify|regress|search|outlier|density",
      "what the model is for (default classify)", CLI_CHOICE, FIELD(task), 0, 0},
     {"scale", 0, "auto|none|minmax|zscore|rank|gauss|learned",
-     "scaling of the features, stored in the model (default auto: fixed for some methods, chosen by "
+     "scaling of the features, stored in the model (default auto: fixed for some methods, chosen "
+     "by "
      "evidence for those that measure distances); learned: a linear map, learned from the labels, "
      "if the evidence is for one",
      CLI_CHOICE, FIELD(scale), 0, 0},

@@ -175,7 +175,8 @@ typedef struct lm_method {
      * rows that it is trained on (0: all). They do not count for a teacher that is named. */
     const char *teacher_params;
     size_t teacher_rows;
-    /* The default scaling, if it depends on the parameters; NULL: info.default_scale. */
+    /* The default scaling, if it depends on the parameters; NULL: info.default_scale.
+     * LIMN_SCALE_AUTO is chosen by evidence to classify or regress, and none for other tasks. */
     limn_scale (*scaling)(const lm_params *params);
 
     /* Refuses parameters that do not go together or with the task (LIMN_E_USAGE), before data is

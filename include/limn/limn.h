@@ -332,9 +332,9 @@ typedef struct limn_param {
 
 typedef struct limn_method_info {
     const char *name;
-    const char *summary; /* one line */
-    const char *paper;   /* publication that describes it */
-    limn_scale default_scale;
+    const char *summary;      /* one line */
+    const char *paper;        /* publication that describes it */
+    limn_scale default_scale; /* LIMN_SCALE_AUTO: chosen by evidence */
     const limn_param *params;
     size_t param_count;
     const char *default_teacher; /* the method that teaches unless another teacher is given, or NULL

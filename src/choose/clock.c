@@ -89,8 +89,8 @@ static limn_status scaled_rows(limn_context *ctx, const limn_race *race, float *
     *x = lm_mul(n, scaler->out, &cells) ? lm_alloc(&ctx->mem, cells, sizeof **x) : NULL;
     limn_status status = *x ? lm_scaler_spare(ctx, scaler, &spare) : lm_fail_memory(ctx);
     for (size_t i = 0; status == LIMN_OK && i < n; i++)
-        lm_scaler_apply(scaler, data->x + i * step * data->schema.features, 1,
-                        *x + i * scaler->out, spare);
+        lm_scaler_apply(scaler, data->x + i * step * data->schema.features, 1, *x + i * scaler->out,
+                        spare);
     lm_free_aligned(&ctx->mem, spare);
     return status;
 }

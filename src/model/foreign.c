@@ -107,8 +107,8 @@ static limn_status build(limn_context *ctx, const lm_method *method, const forei
     if (status == LIMN_OK)
         status = set_params(ctx, model, about.params);
     if (status == LIMN_OK && !from->ranges)
-        status = lm_scaler_fit(ctx, LIMN_SCALE_NONE, true,
-                               &(lm_scaler_rows){.d = about.features}, &model->scaler);
+        status = lm_scaler_fit(ctx, LIMN_SCALE_NONE, true, &(lm_scaler_rows){.d = about.features},
+                               &model->scaler);
     for (size_t c = 0; about.names && c < about.classes; c++)
         lm_free(&ctx->mem, about.names[c]);
     lm_free(&ctx->mem, about.names);

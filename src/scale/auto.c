@@ -85,8 +85,8 @@ static limn_status judge_all(limn_context *ctx, bool keep_constant, const lm_sca
         status = judge(ctx, kinds[c], keep_constant, rows, sample, loss + c * sample.n);
     }
     if (status == LIMN_OK)
-        status = lm_evidence_walk(ctx, names, needed, CANDIDATES, !rows->label, loss, sample.n,
-                                  trials);
+        status =
+            lm_evidence_walk(ctx, names, needed, CANDIDATES, !rows->label, loss, sample.n, trials);
     lm_free(&ctx->mem, loss);
     return status;
 }

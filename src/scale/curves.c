@@ -4,11 +4,13 @@
  *
  *   F(v) = (number of training values below v + half the number equal to v) / n,
  *
- * at its knots: all distinct values if there are at most 256, else those at 256 evenly spaced places
- * of the sorted column, the smallest and the largest among them; linear in between, so nowhere off
- * by more than 1 / 255. gauss is the normal quantile of F, divided by the standard deviation that
- * the training values then have. A column with one value, kept because an online method may see
- * others later, gets the line x - value.
+ * at its knots: all distinct values if there are at most 256, else those at 256 evenly spaced
+ * places of the sorted column, the smallest and the largest among them; linear in between, so
+ * nowhere off by more than 1 / 255. F is rounded to a multiple of 2^-23: the two values of any
+ * column of two are then exactly 1/2 apart, so rows that differ in equally many such columns stay
+ * equally far from each other. gauss is the normal quantile of F, divided by the standard deviation
+ * that the training values then have. A column with one value, kept because an online method may
+ * see others later, gets the line x - value.
  *
  * A query costs a search among the knots without branches that depend on the value, so that the
  * searches of neighbouring columns overlap. */
@@ -53,6 +55,8 @@ limn_status lm_curves_copy(limn_context *ctx, const lm_curves *from, lm_curves *
 
 /* ---- fitting ---- */
 
+#define STEPS 0x1p23 /* of ranks, from 0 to 1 */
+
 typedef struct fitting {
     const float *x; /* n x d */
     size_t n, d;
@@ -96,8 +100,8 @@ static double normal_quantile(double p) {
     double t = sqrt(-2 * log(p));
     double z = (2.30753 + 0.27061 * t) / (1 + t * (0.99229 + 0.04481 * t)) - t;
     for (int i = 0; i < 4; i++) {
-        double off = (0.5 * erfc(-z * 0.70710678118654752) - p) * 2.5066282746310002 *
-                     exp(0.5 * z * z);
+        double off =
+            (0.5 * erfc(-z * 0.70710678118654752) - p) * 2.5066282746310002 * exp(0.5 * z * z);
         z -= off / (1 + 0.5 * z * off);
     }
     return z;
@@ -108,6 +112,8 @@ static double normal_quantile(double p) {
 static void add_knot(const fitting *f, const float *v, size_t at, size_t j) {
     size_t below = first_equal(v, at), equal = next_value(v, f->n, at) - below;
     double share = ((double)below + 0.5 * (double)equal) / (double)f->n;
+    if (!f->gauss)
+        share = rint(share * STEPS) / STEPS;
     float *x = f->knot_x + j * LM_KNOTS_MAX, *y = f->knot_y + j * LM_KNOTS_MAX;
     uint32_t k = f->count[j];
     x[k] = v[at];
@@ -211,8 +217,6 @@ limn_status lm_curves_fit(limn_context *ctx, bool gauss, const float *x, size_t 
 
 /* ---- following ---- */
 
-/* The line through (x0, y0) with slope f, as (x - offset) f: nothing is added to a product, so all
- * compilers and instruction sets agree. */
 void lm_curves_finish(lm_curves *c) {
     for (size_t j = 0; j < c->columns; j++)
         for (size_t k = c->start[j], end = c->start[j + 1]; k < end; k++) {
@@ -220,7 +224,7 @@ void lm_curves_finish(lm_curves *c) {
             double factor = 1;
             if (at + 1 < end)
                 factor = ((double)c->y[at + 1] - c->y[at]) / ((double)c->x[at + 1] - c->x[at]);
-            c->slope[k] = (lm_slope){c->x[at] - c->y[at] / factor, factor};
+            c->slope[k] = (lm_slope){c->x[k], c->y[k], factor};
         }
 }
 
@@ -249,7 +253,9 @@ static inline float follow(const lm_curves *c, size_t j, float v) {
         v = v < knot[count - 1] ? v : knot[count - 1];
     }
     lm_slope s = c->slope[first + last_below(knot, count, v)];
-    return cut(((double)v - s.offset) * s.factor);
+    /* Not one expression, which a compiler may round only once: all machines must agree. */
+    double step = ((double)v - (double)s.x) * s.factor;
+    return cut((double)s.y + step);
 }
 
 void lm_curves_apply(const lm_curves *c, const uint32_t *keep, const float *x, float *y) {
@@ -265,5 +271,5 @@ float lm_curves_undo(const lm_curves *c, size_t j, float y) {
     if (count > 1 && !(y < knot[count - 1]))
         return c->x[first + count - 1];
     lm_slope s = c->slope[first + last_below(knot, count, y)];
-    return cut(y / s.factor + s.offset);
+    return cut((double)s.x + ((double)y - (double)s.y) / s.factor);
 }

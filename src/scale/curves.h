@@ -7,16 +7,17 @@
 
 enum { LM_KNOTS_MAX = 256 }; /* of a column */
 
-/* Two numbers that lie together in memory: y = (x - offset) factor. */
+/* Numbers that lie together in memory: y + (v - x) factor. */
 typedef struct lm_slope {
-    double offset, factor;
+    float x, y;
+    double factor;
 } lm_slope;
 
 typedef struct lm_curves {
     size_t columns;
     uint32_t *start; /* columns + 1: the knots of column j are start[j] .. start[j + 1] - 1 */
     float *x, *y;    /* of the knots; both ascend within a column */
-    lm_slope *slope; /* of the line from a knot to the next; of a lone knot: x - its x */
+    lm_slope *slope; /* of the line from a knot to the next; of a lone knot: factor 1 */
 } lm_curves;
 
 /* The curves of the columns keep[0..columns) of n rows of d floats. gauss: else rank. */

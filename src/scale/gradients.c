@@ -28,14 +28,14 @@ typedef struct fitting {
     const lm_regression *r;
     const double *weight;
     bool diagonal;
-    float *z;         /* n x d */
-    double *turned;   /* d x n: the same by columns */
-    lm_pack pack;     /* the same */
-    float *distance;  /* n x n */
+    float *z;        /* n x d */
+    double *turned;  /* d x n: the same by columns */
+    lm_pack pack;    /* the same */
+    float *distance; /* n x n */
     double h;
-    double *kernel;   /* n x n: K + ridge, then G */
-    double *alpha;    /* count x n */
-    double *sums;     /* BLOCKS times d x d or d */
+    double *kernel; /* n x n: K + ridge, then G */
+    double *alpha;  /* count x n */
+    double *sums;   /* BLOCKS times d x d or d */
 } fitting;
 
 static size_t first_row(const fitting *f, size_t block) {
@@ -118,8 +118,8 @@ static void fill_slopes(const fitting *f, size_t block) {
 }
 
 static limn_status in_blocks(limn_context *ctx, fitting *f, lm_task *task) {
-    return lm_work(ctx, &(lm_job){
-                            .stage = "learning a map", .count = BLOCKS, .task = task, .user = f});
+    return lm_work(ctx,
+                   &(lm_job){.stage = "learning a map", .count = BLOCKS, .task = task, .user = f});
 }
 
 static limn_status regress(limn_context *ctx, fitting *f) {

@@ -6,9 +6,9 @@
 #include "base/base.h"
 
 typedef struct lm_regression {
-    const float *x;       /* n x d, of mean 0 and mean squared deviation 1 */
+    const float *x; /* n x d, of mean 0 and mean squared deviation 1 */
     size_t n, d;
-    const double *y;      /* count rows of n: what is regressed on, each of mean 0 */
+    const double *y; /* count rows of n: what is regressed on, each of mean 0 */
     size_t count;
 } lm_regression;
 

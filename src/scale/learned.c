@@ -8,7 +8,7 @@
  * that was chosen is fitted once more, to all.
  *
  * Where there are so many classes and features that this would take too long, maps are fitted to
- * fewer rows; of very many rows, not all are neighbours; with more than 400 features, d4f is left
+ * fewer rows; of very many rows, not all are neighbours; with more than 512 features, d4f is left
  * out; with more than 2,000, there is no map. */
 #include "data/split.h"
 #include "scale/maps.h"
@@ -21,7 +21,7 @@
 enum {
     LEAST_ROWS = 30,
     MOST_FEATURES = 2000,
-    MANY_FEATURES = 400,
+    MANY_FEATURES = 512,
     LEAST_HELD = 3000,
     MOST_ASKED = 1000,
     MOST_FIT = 2000,
@@ -107,8 +107,8 @@ static limn_status judge_held_out(limn_context *ctx, gate *g, lm_trials *trials,
                                          ctx->seed, lm_stream_of("scale map"), g->row);
     g->judged = asked;
     if (status == LIMN_OK)
-        status = lm_maps_fit(ctx, g->scaler, g->rows, (lm_row_list){g->row + asked, fit},
-                             all_of(g), g->maps);
+        status = lm_maps_fit(ctx, g->scaler, g->rows, (lm_row_list){g->row + asked, fit}, all_of(g),
+                             g->maps);
     if (status != LIMN_OK)
         return status;
     qsort(g->row + asked, stored, sizeof *g->row, ascending); /* ties go to the first of them */
@@ -165,8 +165,7 @@ static limn_status fit_choice(limn_context *ctx, gate *g, size_t *spare, lm_tria
         g->row[i] = i;
     lm_row_list fit = {g->row, g->rows->n};
     thin(&fit, most_fit(g), spare);
-    limn_status status =
-        lm_maps_fit(ctx, g->scaler, g->rows, fit, 1u << (choice - 1), g->maps);
+    limn_status status = lm_maps_fit(ctx, g->scaler, g->rows, fit, 1u << (choice - 1), g->maps);
     if (status == LIMN_OK) {
         *map = g->maps[choice - 1];
         g->maps[choice - 1] = NULL;

@@ -201,8 +201,8 @@ static limn_status get_rows(const lm_kv *kv, lm_map *map) {
     const void *data = NULL;
     if (!lm_pack_floats(map->out, map->in, &floats))
         return lm_fail_memory(kv->ctx);
-    limn_status status = lm_file_array(kv->ctx, kv->file, "scaler.map", MAP_VERSION, floats,
-                                       sizeof(float), &data);
+    limn_status status =
+        lm_file_array(kv->ctx, kv->file, "scaler.map", MAP_VERSION, floats, sizeof(float), &data);
     const float *value = data;
     for (size_t i = 0; i < floats && status == LIMN_OK; i++)
         if (!isfinite(value[i]))

@@ -18,17 +18,17 @@
 #include <string.h>
 
 enum { FEW_FEATURES = 32 /* all axes are kept */ };
-#define KEPT_VARIANCE 0.98
+#define KEPT_VARIANCE 0.99
 #define FULL_SHARE 0.8
 
 typedef struct fitting {
     size_t n, d;
-    float *x, *mean;        /* n x d, d */
-    double unit;            /* that the rows were divided by */
-    double *y;              /* regression.count x n */
-    double *covariance;     /* d x d */
+    float *x, *mean;    /* n x d, d */
+    double unit;        /* that the rows were divided by */
+    double *y;          /* regression.count x n */
+    double *covariance; /* d x d */
     lm_regression regression;
-    double *l, *spare, *axes; /* d x d */
+    double *l, *spare, *axes;   /* d x d */
     double *lambda, *w, *share; /* d */
 } fitting;
 
@@ -89,8 +89,8 @@ static limn_status add_classes(limn_context *ctx, const lm_scaler_rows *rows, lm
         if (!count[c] || (present == 2 && at == 1))
             continue;
         for (size_t i = 0; i < fit.n; i++)
-            f->y[at * fit.n + i] = (rows->label[fit.row[i]] == (int32_t)c) -
-                                   (double)count[c] / (double)fit.n;
+            f->y[at * fit.n + i] =
+                (rows->label[fit.row[i]] == (int32_t)c) - (double)count[c] / (double)fit.n;
         f->regression.count = ++at;
     }
     if (present < 2)
@@ -229,8 +229,7 @@ static limn_status renew_weights(limn_context *ctx, fitting *f) {
     return status;
 }
 
-static limn_status make_all(limn_context *ctx, unsigned wanted, fitting *f,
-                            lm_map *maps[LM_MAPS]) {
+static limn_status make_all(limn_context *ctx, unsigned wanted, fitting *f, lm_map *maps[LM_MAPS]) {
     static const size_t rounds[LM_MAPS] = {0, 1, 2, 4};
     limn_status status = LIMN_OK;
     if (wanted & 1u << LM_MAP_SOFT)

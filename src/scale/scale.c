@@ -17,7 +17,7 @@
 #include <string.h>
 
 const char *limn_scale_name(limn_scale scale) {
-    static const char *const names[] = {"auto", "none",    "minmax", "zscore",
+    static const char *const names[] = {"auto", "none",  "minmax",  "zscore",
                                         "rank", "gauss", "learned", "ranges"};
     return (size_t)scale < LM_COUNT(names) ? names[scale] : NULL;
 }
@@ -100,8 +100,8 @@ bool lm_scaler_take(const limn_allocator *mem, size_t count, bool lines, lm_scal
     return scaler->keep && (!lines || (scaler->offset && scaler->factor));
 }
 
-static limn_status fit_statistics(limn_context *ctx, bool keep_constant,
-                                  const lm_scaler_rows *rows, lm_scaler *scaler) {
+static limn_status fit_statistics(limn_context *ctx, bool keep_constant, const lm_scaler_rows *rows,
+                                  lm_scaler *scaler) {
     size_t d = rows->d, count;
     bool lines = lm_scale_is_line(scaler->kind);
     double *block = lm_mul(d, 5, &count) ? lm_alloc_zero(&ctx->mem, count, sizeof *block) : NULL;
@@ -314,8 +314,7 @@ static void undo_columns(const lm_scaler *scaler, const float *scaled, float *to
         if (!scaler->factor)
             to[scaler->keep[j]] = lm_curves_undo(&scaler->curves, j, scaled[j]);
         else if (scaler->factor[j] > 0)
-            to[scaler->keep[j]] =
-                clamp((double)scaled[j] / scaler->factor[j] + scaler->offset[j]);
+            to[scaler->keep[j]] = clamp((double)scaled[j] / scaler->factor[j] + scaler->offset[j]);
 }
 
 limn_status lm_scaler_undo(limn_context *ctx, const lm_scaler *scaler, const float *scaled,

@@ -26,15 +26,15 @@
 #include "scale/rows.h"
 
 typedef struct lm_scaler {
-    limn_scale kind;        /* of the features: never LIMN_SCALE_AUTO or LIMN_SCALE_LEARNED */
-    bool learned;           /* LIMN_SCALE_LEARNED was asked for */
+    limn_scale kind;         /* of the features: never LIMN_SCALE_AUTO or LIMN_SCALE_LEARNED */
+    bool learned;            /* LIMN_SCALE_LEARNED was asked for */
     size_t in, kept, out;    /* features before, those of them that are kept, those after */
     uint32_t *keep;          /* kept of them, ascending; NULL for LIMN_SCALE_NONE */
     double *offset, *factor; /* kept; NULL for none, rank and gauss */
     lm_curves curves;        /* of rank and gauss */
     lm_map *map;             /* from kept features to out; NULL: out = kept */
     lm_trials chosen, gate;  /* how kind and the map were chosen */
-    bool target;            /* LIMN_SCALE_RANGES of a regression: the next two hold */
+    bool target;             /* LIMN_SCALE_RANGES of a regression: the next two hold */
     double target_offset, target_factor;
 } lm_scaler;
 
@@ -72,7 +72,8 @@ bool lm_scaler_take(const limn_allocator *mem, size_t count, bool lines, lm_scal
 /* Whether it is a line per feature, which changes all volumes alike: what a density needs. */
 bool lm_scale_is_line(limn_scale kind);
 /* The log of the volume that a scaling by lines gives a unit cube of the features it keeps: the sum
- * of the logs of the factors. The log density of an unscaled row is that of the scaled row plus this. */
+ * of the logs of the factors. The log density of an unscaled row is that of the scaled row plus
+ * this. */
 double lm_scaler_log_volume(const lm_scaler *scaler);
 
 /* The section "scaler" of a model file, and those of its parts. Loading checks that it fits rows of

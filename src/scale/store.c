@@ -77,8 +77,7 @@ static void put_trials(const lm_trials *t, const char *prefix, lm_kv_out *kv) {
 limn_status lm_scaler_save(limn_context *ctx, const lm_scaler *s, lm_writer *writer) {
     bool lines = lm_scale_is_line(s->kind) && !s->map;
     lm_kv_out *kv;
-    limn_status status =
-        lm_kv_begin(writer, "scaler", lines ? LINES_VERSION : SCALER_VERSION, &kv);
+    limn_status status = lm_kv_begin(writer, "scaler", lines ? LINES_VERSION : SCALER_VERSION, &kv);
     if (status != LIMN_OK)
         return status;
     lm_kv_put_text(kv, "kind", limn_scale_name(s->kind));
@@ -143,8 +142,10 @@ static limn_status get_floats(const lm_kv *kv, const char *key, const lm_curves 
         for (size_t k = c->start[j]; k < c->start[j + 1] && status == LIMN_OK; k++) {
             list[k] = (float)spare[k];
             if (!isfinite(list[k]) || (k > c->start[j] && !(list[k] > list[k - 1])))
-                status = lm_file_bad(kv->ctx, kv->file, "the curve of scaled feature %zu does not "
-                                     "rise", j + 1);
+                status = lm_file_bad(kv->ctx, kv->file,
+                                     "the curve of scaled feature %zu does not "
+                                     "rise",
+                                     j + 1);
         }
     return status;
 }
@@ -154,8 +155,10 @@ static limn_status get_starts(const lm_kv *kv, size_t columns, const double *kno
     start[0] = 0;
     for (size_t j = 0; j < columns; j++) {
         if (!(knots[j] >= 1 && knots[j] <= LM_KNOTS_MAX && knots[j] == floor(knots[j])))
-            return lm_file_bad(kv->ctx, kv->file, "the number of knots of scaled feature %zu is "
-                               "not valid", j + 1);
+            return lm_file_bad(kv->ctx, kv->file,
+                               "the number of knots of scaled feature %zu is "
+                               "not valid",
+                               j + 1);
         start[j + 1] = start[j] + (uint32_t)knots[j];
     }
     return LIMN_OK;
@@ -212,8 +215,8 @@ static limn_status get_columns(limn_context *ctx, const lm_kv *kv, lm_scaler *s)
 }
 
 static const char *known_trial(const char *name) {
-    static const char *const names[] = {"none", "minmax",   "zscore", "rank", "gauss",
-                                        "identity", "soft", "d1f",    "d2f",  "d4f"};
+    static const char *const names[] = {"none",     "minmax", "zscore", "rank", "gauss",
+                                        "identity", "soft",   "d1f",    "d2f",  "d4f"};
     for (size_t i = 0; name && i < LM_COUNT(names); i++)
         if (strcmp(names[i], name) == 0)
             return names[i];

@@ -22,7 +22,7 @@ static void check_scaler(limn_context *ctx, const lm_scaler *s) {
     REQUIRE(x);
     for (size_t j = 0; j < s->in; j++)
         x[j] = j % 2 ? 3e38f : -3e38f;
-    lm_scaler_apply(s, x, 1, x + s->in);
+    lm_scaler_apply(s, x, 1, x + s->in, NULL);
     for (size_t j = 0; j < s->out; j++)
         REQUIRE(isfinite(x[s->in + j]) && (s->factor[j] > 0 || x[s->in + j] == 0));
     free(x);

@@ -335,7 +335,7 @@ static void check_peer(const char *params) {
     float *x = malloc(TESTS * d * sizeof *x);
     double *f = malloc(TESTS * pairs * sizeof *f);
     lm_svm_peer *peer = NULL;
-    lm_scaler_apply(&w.model->scaler, w.test->x, TESTS, x);
+    lm_scaler_apply(&w.model->scaler, w.test->x, TESTS, x, NULL);
     assert_int_equal(lm_svm_peer_make(w.ctx, svm, x, d, TESTS, &peer), LIMN_OK);
     ask(&w, w.model, w.test, LIMN_ANSWER_SCORES, f);
     int32_t own[TESTS];
@@ -367,7 +367,7 @@ static void test_libsvm_gives_the_same_values(void **state) {
     float *x = malloc(TESTS * d * sizeof *x);
     double own[TESTS];
     lm_svm_peer *peer = NULL;
-    lm_scaler_apply(&w.model->scaler, w.test->x, TESTS, x);
+    lm_scaler_apply(&w.model->scaler, w.test->x, TESTS, x, NULL);
     assert_int_equal(lm_svm_peer_make(w.ctx, lm_race_svm(w.model), x, d, TESTS, &peer), LIMN_OK);
     ask(&w, w.model, w.test, LIMN_ANSWER_VALUES, own);
     for (size_t i = 0; i < TESTS; i++)

@@ -271,7 +271,7 @@ static void check_answers(limn_context *ctx, const limn_model *model, const floa
         double row[16], g[16], scores[16], proba[8], own[8];
         int32_t class = 0, vote = 0, slow_vote;
         bool tie = false;
-        lm_scaler_apply(&model->scaler, x + q * d, 1, scaled);
+        lm_scaler_apply(&model->scaler, x + q * d, 1, scaled, NULL);
         for (size_t j = 0; j < m->d; j++)
             row[j] = (double)scaled[j];
         for (size_t pair = 0; pair < m->pairs; pair++)

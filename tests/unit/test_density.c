@@ -130,17 +130,25 @@ static void test_the_volume_of_a_scaling_is_the_product_of_its_factors(void **st
     limn_context *ctx = make_context(NULL, 1, 1);
     const float x[] = {0, 5, 10, 4, 5, 30}, flat[] = {1, 2, 1, 2};
     lm_scaler scaler;
-    assert_int_equal(lm_scaler_fit(ctx, LIMN_SCALE_MINMAX, false, x, 2, 3, &scaler), LIMN_OK);
+    assert_int_equal(lm_scaler_fit(ctx, LIMN_SCALE_MINMAX, false,
+                                   &(lm_scaler_rows){.x = x, .n = 2, .d = 3}, &scaler),
+                     LIMN_OK);
     assert_near(lm_scaler_log_volume(&scaler), -log(4 * 20), "minmax");
     lm_scaler_free(&ctx->mem, &scaler);
-    assert_int_equal(lm_scaler_fit(ctx, LIMN_SCALE_ZSCORE, true, x, 2, 3, &scaler), LIMN_OK);
+    assert_int_equal(lm_scaler_fit(ctx, LIMN_SCALE_ZSCORE, true,
+                                   &(lm_scaler_rows){.x = x, .n = 2, .d = 3}, &scaler),
+                     LIMN_OK);
     assert_near(lm_scaler_log_volume(&scaler), -log(2 * 10), "zscore");
     lm_scaler_free(&ctx->mem, &scaler);
-    assert_int_equal(lm_scaler_fit(ctx, LIMN_SCALE_ZSCORE, false, flat, 2, 2, &scaler), LIMN_OK);
+    assert_int_equal(lm_scaler_fit(ctx, LIMN_SCALE_ZSCORE, false,
+                                   &(lm_scaler_rows){.x = flat, .n = 2, .d = 2}, &scaler),
+                     LIMN_OK);
     assert_int_equal(scaler.out, 2); /* nothing else would be left */
     assert_true(lm_scaler_log_volume(&scaler) == 0);
     lm_scaler_free(&ctx->mem, &scaler);
-    assert_int_equal(lm_scaler_fit(ctx, LIMN_SCALE_NONE, false, x, 2, 3, &scaler), LIMN_OK);
+    assert_int_equal(lm_scaler_fit(ctx, LIMN_SCALE_NONE, false,
+                                   &(lm_scaler_rows){.x = x, .n = 2, .d = 3}, &scaler),
+                     LIMN_OK);
     assert_true(lm_scaler_log_volume(&scaler) == 0);
     limn_context_free(ctx);
 }
@@ -180,7 +188,7 @@ static void test_single_scaled_and_batch_calls_agree_and_allocate_nothing(void *
     static float scaled[ROWS * D];
     static double again[ROWS];
     size_t width = w->model->scaler.out;
-    lm_scaler_apply(&w->model->scaler, w->x, ROWS, scaled);
+    lm_scaler_apply(&w->model->scaler, w->x, ROWS, scaled, NULL);
     lm_query query = {.x = scaled,
                       .n = ROWS,
                       .width = width,

@@ -375,8 +375,11 @@ static void test_enumerators_have_names(void **state) {
     assert_string_equal(limn_scale_name(LIMN_SCALE_NONE), "none");
     assert_string_equal(limn_scale_name(LIMN_SCALE_MINMAX), "minmax");
     assert_string_equal(limn_scale_name(LIMN_SCALE_ZSCORE), "zscore");
+    assert_string_equal(limn_scale_name(LIMN_SCALE_RANK), "rank");
+    assert_string_equal(limn_scale_name(LIMN_SCALE_GAUSS), "gauss");
+    assert_string_equal(limn_scale_name(LIMN_SCALE_LEARNED), "learned");
     assert_string_equal(limn_scale_name(LIMN_SCALE_RANGES), "ranges");
-    assert_null(limn_scale_name((limn_scale)5));
+    assert_null(limn_scale_name((limn_scale)8));
     assert_null(limn_scale_name((limn_scale)-1));
     assert_string_equal(limn_task_name(LIMN_CLASSIFY), "classify");
     assert_string_equal(limn_task_name(LIMN_REGRESS), "regress");

@@ -128,7 +128,7 @@ static void test_rows_are_scaled_as_queries_are(void **state) {
     open_world(&w, LIMN_CLASSIFY, LIMN_SCALE_ZSCORE);
     limn_lesson l = lesson_of(&w, 0, N);
     assert_int_equal(limn_learn(w.ctx, w.model, &l, NULL), LIMN_OK);
-    lm_scaler_apply(&w.model->scaler, w.x, N, expected);
+    lm_scaler_apply(&w.model->scaler, w.x, N, expected, NULL);
     for (size_t i = 0; i < N; i++)
         assert_memory_equal(body(w.model)->rows[i].x, expected + i * D, D * sizeof(float));
     close_world(&w);

@@ -16,14 +16,16 @@ static void test_minmax_maps_the_training_range_to_0_1_and_does_not_clip(void **
     world_open(&w);
     const float x[] = {1, -5, 3, 5, 2, 0};
     lm_scaler s;
-    assert_int_equal(lm_scaler_fit(w.ctx, LIMN_SCALE_MINMAX, false, x, 3, 2, &s), LIMN_OK);
+    assert_int_equal(lm_scaler_fit(w.ctx, LIMN_SCALE_MINMAX, false,
+                                   &(lm_scaler_rows){.x = x, .n = 3, .d = 2}, &s),
+                     LIMN_OK);
     assert_int_equal(s.in, 2);
     assert_int_equal(s.out, 2);
     float scaled[6], outside[2];
-    lm_scaler_apply(&s, x, 3, scaled);
+    lm_scaler_apply(&s, x, 3, scaled, NULL);
     const float expected[] = {0, 0, 1, 1, 0.5f, 0.5f};
     assert_memory_equal(scaled, expected, sizeof expected);
-    lm_scaler_apply(&s, (const float[]){5, -10}, 1, outside);
+    lm_scaler_apply(&s, (const float[]){5, -10}, 1, outside, NULL);
     assert_true(outside[0] == 2.0f && outside[1] == -0.5f);
     lm_scaler_free(&w.ctx->mem, &s);
     lm_scaler_free(&w.ctx->mem, &s);
@@ -42,9 +44,11 @@ static void test_zscore_equals_a_long_double_reference(void **state) {
     for (size_t i = 0; i < N * D; i++)
         x[i] = (float)(offset[i % D] + width[i % D] * lm_rng_normal(&rng));
     lm_scaler s;
-    assert_int_equal(lm_scaler_fit(w.ctx, LIMN_SCALE_ZSCORE, false, x, N, D, &s), LIMN_OK);
+    assert_int_equal(lm_scaler_fit(w.ctx, LIMN_SCALE_ZSCORE, false,
+                                   &(lm_scaler_rows){.x = x, .n = N, .d = D}, &s),
+                     LIMN_OK);
     assert_int_equal(s.out, D);
-    lm_scaler_apply(&s, x, N, scaled);
+    lm_scaler_apply(&s, x, N, scaled, NULL);
     for (size_t j = 0; j < D; j++) {
         long double sum = 0, squares = 0, first = x[j];
         for (size_t i = 0; i < N; i++)
@@ -70,8 +74,10 @@ static void test_the_largest_floats_do_not_overflow(void **state) {
     float scaled[6];
     lm_scaler s;
     for (int kind = LIMN_SCALE_MINMAX; kind <= LIMN_SCALE_ZSCORE; kind++) {
-        assert_int_equal(lm_scaler_fit(w.ctx, (limn_scale)kind, false, x, 6, 1, &s), LIMN_OK);
-        lm_scaler_apply(&s, x, 6, scaled);
+        assert_int_equal(lm_scaler_fit(w.ctx, (limn_scale)kind, false,
+                                       &(lm_scaler_rows){.x = x, .n = 6, .d = 1}, &s),
+                         LIMN_OK);
+        lm_scaler_apply(&s, x, 6, scaled, NULL);
         for (size_t i = 0; i < 6; i++)
             assert_true(fabsf(scaled[i]) < 2);
         assert_true(scaled[0] > scaled[1]);
@@ -95,17 +101,21 @@ static void test_constant_features_are_dropped_or_kept_with_factor_1(void **stat
     }
     lm_scaler s;
     for (int kind = LIMN_SCALE_MINMAX; kind <= LIMN_SCALE_ZSCORE; kind++) {
-        assert_int_equal(lm_scaler_fit(w.ctx, (limn_scale)kind, false, x, N, 3, &s), LIMN_OK);
+        assert_int_equal(lm_scaler_fit(w.ctx, (limn_scale)kind, false,
+                                       &(lm_scaler_rows){.x = x, .n = N, .d = 3}, &s),
+                         LIMN_OK);
         assert_int_equal(s.in, 3);
         assert_int_equal(s.out, 1);
         assert_int_equal(s.keep[0], 1);
-        lm_scaler_apply(&s, x, 2, scaled);
+        lm_scaler_apply(&s, x, 2, scaled, NULL);
         assert_true(scaled[1] > scaled[0]);
         lm_scaler_free(&w.ctx->mem, &s);
-        assert_int_equal(lm_scaler_fit(w.ctx, (limn_scale)kind, true, x, N, 3, &s), LIMN_OK);
+        assert_int_equal(lm_scaler_fit(w.ctx, (limn_scale)kind, true,
+                                       &(lm_scaler_rows){.x = x, .n = N, .d = 3}, &s),
+                         LIMN_OK);
         assert_int_equal(s.out, 3);
         assert_true(s.factor[0] == 1.0 && s.factor[2] == 1.0);
-        lm_scaler_apply(&s, x, 2, scaled);
+        lm_scaler_apply(&s, x, 2, scaled, NULL);
         assert_true(scaled[0] == 0 && scaled[2] == 0 && scaled[3] == 0);
         lm_scaler_free(&w.ctx->mem, &s);
     }
@@ -120,9 +130,11 @@ static void test_nothing_but_constant_features_are_all_kept(void **state) {
     float scaled[2];
     lm_scaler s;
     for (int kind = LIMN_SCALE_MINMAX; kind <= LIMN_SCALE_ZSCORE; kind++) {
-        assert_int_equal(lm_scaler_fit(w.ctx, (limn_scale)kind, false, x, 1, 2, &s), LIMN_OK);
+        assert_int_equal(lm_scaler_fit(w.ctx, (limn_scale)kind, false,
+                                       &(lm_scaler_rows){.x = x, .n = 1, .d = 2}, &s),
+                         LIMN_OK);
         assert_int_equal(s.out, 2);
-        lm_scaler_apply(&s, (const float[]){5, 5}, 1, scaled);
+        lm_scaler_apply(&s, (const float[]){5, 5}, 1, scaled, NULL);
         assert_true(scaled[0] == 1 && scaled[1] == 0);
         lm_scaler_free(&w.ctx->mem, &s);
     }
@@ -137,8 +149,10 @@ static void test_neighbouring_floats_are_not_constant(void **state) {
     lm_scaler s;
     for (int kind = LIMN_SCALE_MINMAX; kind <= LIMN_SCALE_ZSCORE; kind++) {
         const float x[] = {low, 2 * low};
-        assert_int_equal(lm_scaler_fit(w.ctx, (limn_scale)kind, false, x, 2, 1, &s), LIMN_OK);
-        lm_scaler_apply(&s, x, 2, scaled);
+        assert_int_equal(lm_scaler_fit(w.ctx, (limn_scale)kind, false,
+                                       &(lm_scaler_rows){.x = x, .n = 2, .d = 1}, &s),
+                         LIMN_OK);
+        lm_scaler_apply(&s, x, 2, scaled, NULL);
         assert_true(scaled[0] == (kind == LIMN_SCALE_MINMAX ? 0.0f : -1.0f));
         assert_true(scaled[1] == 1.0f);
         lm_scaler_free(&w.ctx->mem, &s);
@@ -153,14 +167,20 @@ static void test_no_scaling_copies(void **state) {
     const float x[] = {4, 5, 6, 7};
     float scaled[4] = {0};
     lm_scaler s;
-    assert_int_equal(lm_scaler_fit(w.ctx, LIMN_SCALE_NONE, false, x, 2, 2, &s), LIMN_OK);
+    assert_int_equal(
+        lm_scaler_fit(w.ctx, LIMN_SCALE_NONE, false, &(lm_scaler_rows){.x = x, .n = 2, .d = 2}, &s),
+        LIMN_OK);
     assert_int_equal(s.out, 2);
     assert_null(s.keep);
-    lm_scaler_apply(&s, x, 2, scaled);
+    lm_scaler_apply(&s, x, 2, scaled, NULL);
     assert_memory_equal(scaled, x, sizeof x);
     lm_scaler_free(&w.ctx->mem, &s);
-    assert_int_equal(lm_scaler_fit(w.ctx, LIMN_SCALE_AUTO, false, x, 2, 2, &s), LIMN_E_USAGE);
-    assert_int_equal(lm_scaler_fit(w.ctx, LIMN_SCALE_ZSCORE, false, x, 0, 2, &s), LIMN_E_USAGE);
+    assert_int_equal(lm_scaler_fit(w.ctx, LIMN_SCALE_RANGES, false,
+                                   &(lm_scaler_rows){.x = x, .n = 2, .d = 2}, &s),
+                     LIMN_E_USAGE);
+    assert_int_equal(lm_scaler_fit(w.ctx, LIMN_SCALE_ZSCORE, false,
+                                   &(lm_scaler_rows){.x = x, .n = 0, .d = 2}, &s),
+                     LIMN_E_USAGE);
     world_close(&w);
 }
 
@@ -172,7 +192,8 @@ static void test_a_failed_fit_leaves_nothing_behind(void **state) {
         world_open(&w);
         lm_scaler s;
         w.count.fail_at = n;
-        limn_status status = lm_scaler_fit(w.ctx, LIMN_SCALE_ZSCORE, false, x, 2, 2, &s);
+        limn_status status = lm_scaler_fit(w.ctx, LIMN_SCALE_ZSCORE, false,
+                                           &(lm_scaler_rows){.x = x, .n = 2, .d = 2}, &s);
         done = w.count.fail_at != 0;
         assert_int_equal(status, done ? LIMN_OK : LIMN_E_MEMORY);
         lm_scaler_free(&w.ctx->mem, &s);

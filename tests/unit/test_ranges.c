@@ -93,10 +93,11 @@ static void test_a_range_file_scales_as_svm_scale_does(void **state) {
     const float x[] = {0, 20, 7, 5, 1, 30, -7, 6};
     const float expected[] = {-1, 3, 0, 0, 1, 7, 0, 0};
     float scaled[8], back[8];
-    lm_scaler_apply(&s, x, 2, scaled);
+    lm_scaler_apply(&s, x, 2, scaled, NULL);
     for (size_t i = 0; i < 8; i++)
         assert_true(scaled[i] == expected[i]);
-    lm_scaler_undo(&s, scaled, 2, (const float[]){9, 9, 8, 4}, back);
+    assert_int_equal(lm_scaler_undo(w.ctx, &s, scaled, 2, (const float[]){9, 9, 8, 4}, back),
+                     LIMN_OK);
     const float before[] = {0, 20, 8, 4, 1, 30, 8, 4};
     for (size_t i = 0; i < 8; i++)
         assert_true(fabsf(back[i] - before[i]) < 1e-5f);
@@ -133,7 +134,7 @@ static void test_e1071_centres_and_divides(void **state) {
     float scaled[2];
     world_open(&w);
     must_scale(&w, "\"Sepal \\\"x\\\" Length\" 5 0.5\n3 4\n", 2, &s);
-    lm_scaler_apply(&s, (const float[]){6, -1}, 1, scaled);
+    lm_scaler_apply(&s, (const float[]){6, -1}, 1, scaled, NULL);
     assert_true(scaled[0] == 2 && scaled[1] == -1);
     lm_scaler_free(&w.ctx->mem, &s);
     world_close(&w);
@@ -157,7 +158,9 @@ static void test_what_was_written_reads_back_as_the_same_scaling(void **state) {
         if (kinds[k] == LIMN_SCALE_RANGES)
             must_scale(&w, "y\n2 3\n0 9\nx\n0 5\n1 -50 70\n3 -9 1\n4 1 1\n", 4, &s);
         else
-            assert_int_equal(lm_scaler_fit(w.ctx, kinds[k], false, x, N, D, &s), LIMN_OK);
+            assert_int_equal(lm_scaler_fit(w.ctx, kinds[k], false,
+                                           &(lm_scaler_rows){.x = x, .n = N, .d = D}, &s),
+                             LIMN_OK);
         assert_int_equal(limn_output_open(w.ctx, in_folder("out.range", path), &out), LIMN_OK);
         assert_int_equal(lm_ranges_put(w.ctx, &s, out), LIMN_OK);
         assert_int_equal(limn_output_commit(out), LIMN_OK);
@@ -165,8 +168,8 @@ static void test_what_was_written_reads_back_as_the_same_scaling(void **state) {
         assert_int_equal(lm_ranges_match(w.ctx, &r, 1, &d), LIMN_OK);
         assert_int_equal(d, D); /* the last feature is constant, but named */
         assert_int_equal(lm_ranges_scaler(w.ctx, &r, d, &again), LIMN_OK);
-        lm_scaler_apply(&s, x, N, first);
-        lm_scaler_apply(&again, x, N, second);
+        lm_scaler_apply(&s, x, N, first, NULL);
+        lm_scaler_apply(&again, x, N, second, NULL);
         for (size_t i = 0; i < N; i++)
             for (size_t j = 0; j < s.out; j++)
                 assert_true(fabsf(first[i * s.out + j] - second[i * D + s.keep[j]]) < 1e-5f);

@@ -182,7 +182,8 @@ static inline limn_model *toy_model(limn_context *ctx, limn_task task, size_t d,
     model->written_by = lm_strdup(&ctx->mem, "test");
     model->body = body = lm_alloc_zero(&ctx->mem, 1, sizeof *body);
     bool ok = model->written_by && body &&
-              lm_scaler_fit(ctx, scale, true, x, n, d, &model->scaler) == LIMN_OK;
+              lm_scaler_fit(ctx, scale, true, &(lm_scaler_rows){.x = x, .n = n, .d = d},
+                            &model->scaler) == LIMN_OK;
     if (ok && task == LIMN_CLASSIFY)
         ok = lm_labels_add(ctx, &model->schema.labels, "a", 1, &id) == LIMN_OK &&
              lm_labels_add(ctx, &model->schema.labels, "b", 1, &id) == LIMN_OK;

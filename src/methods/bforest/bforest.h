@@ -287,6 +287,7 @@ limn_status bf_trim(limn_context *ctx, bf_model *m, bool *changed);
 
 /* ---- train.c, io.c ---- */
 
+limn_scale bf_scaling(const lm_params *params);
 limn_status bf_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
                      void **model);
 void bf_destroy(const limn_allocator *mem, void *model);

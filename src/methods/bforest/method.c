@@ -95,6 +95,7 @@ const lm_method lm_method_bforest = {
         },
     .can = LIMN_CAN_CLASSIFY | LIMN_CAN_REGRESS,
     .brief = "trees=7 warmup=40",
+    .scaling = bf_scaling,
     .train = bf_train,
     .destroy = bf_destroy,
     .save = bf_save,

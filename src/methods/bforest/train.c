@@ -16,6 +16,13 @@ static uint64_t count_or(const lm_params *params, const char *key, uint64_t othe
     return lm_param_is_auto(params, key) ? otherwise : (uint64_t)lm_param_int(params, key);
 }
 
+/* Scaling moves the origin, to which angles refer; a caller's function knows its own units. */
+limn_scale bf_scaling(const lm_params *params) {
+    bf_metric metric = (bf_metric)lm_param_choice(params, "metric");
+    bool paper = lm_param_choice(params, "style") == BF_PAPER;
+    return paper || metric == BF_COSINE || metric == BF_CALLER ? LIMN_SCALE_NONE : LIMN_SCALE_AUTO;
+}
+
 limn_status bf_configure(limn_context *ctx, const lm_params *params, bf_model *m) {
     m->style = (bf_style)lm_param_choice(params, "style");
     m->metric = (bf_metric)lm_param_choice(params, "metric");

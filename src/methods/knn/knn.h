@@ -30,6 +30,7 @@ typedef struct knn_model {
 /* Sets what the parameters and norms determine. */
 void knn_configure(knn_model *model, const lm_params *params);
 
+limn_scale knn_scaling(const lm_params *params);
 limn_status knn_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
                       void **model);
 void knn_destroy(const limn_allocator *mem, void *model);

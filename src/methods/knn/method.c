@@ -36,6 +36,7 @@ const lm_method lm_method_knn = {
             .param_count = LM_COUNT(params),
         },
     .can = LIMN_CAN_CLASSIFY | LIMN_CAN_REGRESS | LIMN_CAN_WEIGHT,
+    .scaling = knn_scaling,
     .train = knn_train,
     .destroy = knn_destroy,
     .save = knn_save,

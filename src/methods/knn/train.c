@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+/* Scaling moves the origin, to which angles refer. */
+limn_scale knn_scaling(const lm_params *params) {
+    return lm_param_choice(params, "metric") == LM_NEAREST_COSINE ? LIMN_SCALE_NONE
+                                                                  : LIMN_SCALE_AUTO;
+}
+
 void knn_configure(knn_model *model, const lm_params *params) {
     size_t k = (size_t)lm_param_int(params, "k");
     model->k = k < model->set.pack.n ? k : model->set.pack.n;

@@ -83,6 +83,7 @@ const lm_method lm_method_vpc = {
         },
     .can = LIMN_CAN_CLASSIFY,
     .brief = "trees=3",
+    .scaling = vpc_scaling,
     .train = vpc_train,
     .destroy = vpc_destroy,
     .save = vpc_save,

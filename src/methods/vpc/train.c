@@ -275,6 +275,10 @@ static limn_status fit(limn_context *ctx, const lm_train_set *set, const lm_para
     return status == LIMN_OK ? vpc_measure(ctx, m, set->x, set->n) : status;
 }
 
+limn_scale vpc_scaling(const lm_params *params) {
+    return lm_param_choice(params, "style") == VPC_PAPER ? LIMN_SCALE_MINMAX : LIMN_SCALE_AUTO;
+}
+
 limn_status vpc_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
                       void **out) {
     if (set->n > UINT32_MAX)

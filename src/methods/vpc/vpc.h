@@ -76,6 +76,7 @@ static inline float vpc_rounded(double distance) {
     return value;
 }
 
+limn_scale vpc_scaling(const lm_params *params);
 limn_status vpc_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
                       void **model);
 void vpc_destroy(const limn_allocator *mem, void *model);
