@@ -26,16 +26,15 @@
 bool lm_curves_take(const limn_allocator *mem, size_t columns, size_t knots, lm_curves *c) {
     *c = (lm_curves){.columns = columns};
     c->start = lm_alloc(mem, columns + 1, sizeof *c->start);
-    c->x = lm_alloc(mem, knots, sizeof *c->x);
-    c->y = lm_alloc(mem, knots, sizeof *c->y);
+    c->x = lm_alloc(mem, knots, 2 * sizeof *c->x);
+    c->y = c->x ? c->x + knots : NULL;
     c->slope = lm_alloc(mem, knots, sizeof *c->slope);
-    return c->start && c->x && c->y && c->slope;
+    return c->start && c->x && c->slope;
 }
 
 void lm_curves_free(const limn_allocator *mem, lm_curves *c) {
     lm_free(mem, c->start);
     lm_free(mem, c->x);
-    lm_free(mem, c->y);
     lm_free(mem, c->slope);
     *c = (lm_curves){.columns = 0};
 }

@@ -16,7 +16,7 @@ typedef struct lm_slope {
 typedef struct lm_curves {
     size_t columns;
     uint32_t *start; /* columns + 1: the knots of column j are start[j] .. start[j + 1] - 1 */
-    float *x, *y;    /* of the knots; both ascend within a column */
+    float *x, *y;    /* of the knots, one block; both ascend within a column */
     lm_slope *slope; /* of the line from a knot to the next; of a lone knot: factor 1 */
 } lm_curves;
 

@@ -16,24 +16,21 @@ static void put_lines(const lm_scaler *s, lm_kv_out *kv) {
     lm_kv_put_reals(kv, "factor", s->factor, s->kept);
 }
 
-static void put_floats(lm_kv_out *kv, const char *key, const float *list, size_t n, double *spare) {
-    for (size_t i = 0; i < n; i++)
-        spare[i] = (double)list[i];
-    lm_kv_put_reals(kv, key, spare, n);
-}
-
-static limn_status put_curves(limn_context *ctx, const lm_curves *c, lm_kv_out *kv) {
-    size_t knots = c->start[c->columns];
-    double *spare = lm_alloc(&ctx->mem, knots, sizeof *spare);
-    if (!spare)
+/* The knots themselves are a section of their own. */
+static limn_status put_counts(limn_context *ctx, const lm_curves *c, lm_kv_out *kv) {
+    double *count = lm_alloc(&ctx->mem, c->columns, sizeof *count);
+    if (!count)
         return lm_fail_memory(ctx);
     for (size_t j = 0; j < c->columns; j++)
-        spare[j] = (double)(c->start[j + 1] - c->start[j]);
-    lm_kv_put_reals(kv, "knots", spare, c->columns);
-    put_floats(kv, "knot_x", c->x, knots, spare);
-    put_floats(kv, "knot_y", c->y, knots, spare);
-    lm_free(&ctx->mem, spare);
+        count[j] = (double)(c->start[j + 1] - c->start[j]);
+    lm_kv_put_reals(kv, "knots", count, c->columns);
+    lm_free(&ctx->mem, count);
     return LIMN_OK;
+}
+
+static limn_status save_knots(const lm_curves *c, lm_writer *writer) {
+    return lm_writer_section(writer, "scaler.knots", SCALER_VERSION, c->x,
+                             2 * (size_t)c->start[c->columns] * sizeof *c->x);
 }
 
 static limn_status put_columns(limn_context *ctx, const lm_scaler *s, lm_kv_out *kv) {
@@ -45,7 +42,7 @@ static limn_status put_columns(limn_context *ctx, const lm_scaler *s, lm_kv_out 
     lm_kv_put_reals(kv, "keep", keep, s->kept);
     lm_free(&ctx->mem, keep);
     if (!s->offset)
-        return put_curves(ctx, &s->curves, kv);
+        return put_counts(ctx, &s->curves, kv);
     put_lines(s, kv);
     return LIMN_OK;
 }
@@ -94,6 +91,8 @@ limn_status lm_scaler_save(limn_context *ctx, const lm_scaler *s, lm_writer *wri
         status = lm_map_put(ctx, s->map, kv);
     if (status == LIMN_OK)
         status = lm_kv_end(kv);
+    if (status == LIMN_OK && s->curves.columns)
+        status = save_knots(&s->curves, writer);
     return status == LIMN_OK && s->map ? lm_map_save(s->map, writer) : status;
 }
 
@@ -133,21 +132,14 @@ static limn_status get_lines(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
     return status;
 }
 
-/* A list of floats, each above the one before it within its column. */
-static limn_status get_floats(const lm_kv *kv, const char *key, const lm_curves *c, double *spare,
-                              float *list) {
-    size_t knots = c->start[c->columns];
-    limn_status status = lm_kv_reals(kv, key, knots, spare);
-    for (size_t j = 0; j < c->columns && status == LIMN_OK; j++)
-        for (size_t k = c->start[j]; k < c->start[j + 1] && status == LIMN_OK; k++) {
-            list[k] = (float)spare[k];
+/* Each above the one before it within its column. */
+static limn_status check_rising(const lm_kv *kv, const lm_curves *c, const float *list) {
+    for (size_t j = 0; j < c->columns; j++)
+        for (size_t k = c->start[j]; k < c->start[j + 1]; k++)
             if (!isfinite(list[k]) || (k > c->start[j] && !(list[k] > list[k - 1])))
-                status = lm_file_bad(kv->ctx, kv->file,
-                                     "the curve of scaled feature %zu does not "
-                                     "rise",
-                                     j + 1);
-        }
-    return status;
+                return lm_file_bad(kv->ctx, kv->file,
+                                   "the curve of scaled feature %zu does not rise", j + 1);
+    return LIMN_OK;
 }
 
 static limn_status get_starts(const lm_kv *kv, size_t columns, const double *knots,
@@ -164,36 +156,47 @@ static limn_status get_starts(const lm_kv *kv, size_t columns, const double *kno
     return LIMN_OK;
 }
 
-static limn_status get_curves(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
-    size_t most = kv->section.size / sizeof(double); /* numbers that the section can hold */
-    double *spare = lm_alloc(&ctx->mem, most, sizeof *spare);
-    uint32_t *start = lm_alloc(&ctx->mem, s->kept + 1, sizeof *start);
-    limn_status status = spare && start && s->kept <= UINT32_MAX / LM_KNOTS_MAX
-                             ? lm_kv_reals(kv, "knots", s->kept, spare)
-                             : lm_fail_memory(ctx);
-    if (status == LIMN_OK)
-        status = get_starts(kv, s->kept, spare, start);
-    if (status == LIMN_OK && start[s->kept] > most)
-        status = lm_file_bad(ctx, kv->file, "the curves of its scaling are truncated");
-    if (status == LIMN_OK && !lm_curves_take(&ctx->mem, s->kept, start[s->kept], &s->curves))
+static limn_status get_knots(limn_context *ctx, const lm_kv *kv, const uint32_t *start,
+                             lm_scaler *s) {
+    size_t knots = start[s->kept];
+    const void *data = NULL;
+    limn_status status = lm_file_array(ctx, kv->file, "scaler.knots", SCALER_VERSION, 2 * knots,
+                                       sizeof(float), &data);
+    if (status == LIMN_OK && !lm_curves_take(&ctx->mem, s->kept, knots, &s->curves))
         status = lm_fail_memory(ctx);
-    if (status == LIMN_OK) {
-        memcpy(s->curves.start, start, (s->kept + 1) * sizeof *start);
-        status = get_floats(kv, "knot_x", &s->curves, spare, s->curves.x);
-    }
+    if (status != LIMN_OK)
+        return status;
+    memcpy(s->curves.start, start, (s->kept + 1) * sizeof *start);
+    memcpy(s->curves.x, data, 2 * knots * sizeof *s->curves.x);
+    status = check_rising(kv, &s->curves, s->curves.x);
     if (status == LIMN_OK)
-        status = get_floats(kv, "knot_y", &s->curves, spare, s->curves.y);
+        status = check_rising(kv, &s->curves, s->curves.y);
     if (status == LIMN_OK)
         lm_curves_finish(&s->curves);
-    lm_free(&ctx->mem, spare);
+    return status;
+}
+
+static limn_status get_curves(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
+    if (s->kept > UINT32_MAX / LM_KNOTS_MAX)
+        return lm_file_bad(ctx, kv->file, "its scaling has curves for too many features");
+    double *count = lm_alloc(&ctx->mem, s->kept, sizeof *count);
+    uint32_t *start = lm_alloc(&ctx->mem, s->kept + 1, sizeof *start);
+    limn_status status =
+        count && start ? lm_kv_reals(kv, "knots", s->kept, count) : lm_fail_memory(ctx);
+    if (status == LIMN_OK)
+        status = get_starts(kv, s->kept, count, start);
+    if (status == LIMN_OK)
+        status = get_knots(ctx, kv, start, s);
+    lm_free(&ctx->mem, count);
     lm_free(&ctx->mem, start);
     return status;
 }
 
 static limn_status get_columns(limn_context *ctx, const lm_kv *kv, lm_scaler *s) {
     bool lines = lm_scale_is_line(s->kind);
-    /* Three lists of that many doubles must fit in the section before memory is allocated. */
-    if (s->kept > kv->section.size / (3 * sizeof(double)))
+    /* These lists must fit in the section before memory is allocated. */
+    size_t lists = lines ? 3 : 2;
+    if (s->kept > kv->section.size / (lists * sizeof(double)))
         return lm_file_bad(ctx, kv->file, "the scaling of %zu features is truncated", s->kept);
     limn_status status = LIMN_OK;
     double *keep = lm_alloc(&ctx->mem, s->kept, sizeof *keep);

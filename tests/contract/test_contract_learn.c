@@ -16,8 +16,15 @@ enum { ROWS = 60, FIRST = 20 };
 
 static const limn_task tasks[] = {LIMN_CLASSIFY, LIMN_REGRESS, LIMN_SEARCH, LIMN_OUTLIER,
                                   LIMN_DENSITY};
-static const limn_scale scales[] = {LIMN_SCALE_AUTO, LIMN_SCALE_NONE, LIMN_SCALE_MINMAX,
-                                    LIMN_SCALE_ZSCORE};
+static const limn_scale scales[] = {LIMN_SCALE_AUTO,   LIMN_SCALE_NONE, LIMN_SCALE_MINMAX,
+                                    LIMN_SCALE_ZSCORE, LIMN_SCALE_RANK, LIMN_SCALE_LEARNED};
+
+/* Maps are learned from labels or targets, and densities need lines. */
+static bool goes_with(limn_scale scale, limn_task task) {
+    if (scale == LIMN_SCALE_LEARNED)
+        return task == LIMN_CLASSIFY || task == LIMN_REGRESS;
+    return scale != LIMN_SCALE_RANK || task != LIMN_DENSITY;
+}
 
 static limn_model *train(limn_context *ctx, const lm_method *method, const limn_data *data,
                          size_t n, limn_scale scale) {
@@ -109,6 +116,8 @@ static void for_each_case(const lm_method *method, case_check check) {
         for (int s = 0;
              s < SHAPE_COUNT && lm_method_capabilities(method) & lm_task_capability(tasks[t]); s++)
             for (size_t i = 0; i < LM_COUNT(scales); i++) {
+                if (!goes_with(scales[i], tasks[t]))
+                    continue;
                 counting count = {0};
                 limn_context *ctx = make_context(&count, 1, 7);
                 limn_data *data = make_data(ctx, tasks[t], (shape)s, ROWS, 3);

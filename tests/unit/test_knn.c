@@ -59,6 +59,7 @@ static limn_model *train(limn_context *ctx, const limn_data *data, const char *m
     snprintf(texts[2], sizeof texts[2], "k=%zu", k);
     limn_train_options_init(&options);
     options.method = "knn";
+    options.scale = LIMN_SCALE_NONE; /* expected answers are of the rows as they are */
     options.params = params;
     options.param_count = 3;
     if (limn_train(ctx, data, &options, &model) != LIMN_OK)
