@@ -2,9 +2,9 @@
 """Runs the benchmarks one after the other and writes what they print to bench/results/.
 
 Nothing else should run on the machine. Names as arguments choose among them: kernels scan knn svm
-front student accelerate vpc hulls bforest borders borders-tables ptree parse open. The optional real data
+front student accelerate scaling vpc hulls bforest borders borders-tables ptree parse open. The optional real data
 sets are looked for in the folder that LIMN_DATA names; without them random data of the same shape is used
-(front, student, accelerate, hulls, bforest, borders, ptree: what needs them is left out). ptree draws the
+(front, student, accelerate, scaling, hulls, bforest, borders, ptree: what needs them is left out). ptree draws the
 plots of docs/methods/ptree.md too. The first run of svm and front trains their models, which takes half an
 hour; student trains its own again for each new limn, which may take longer. The first run of accelerate has
 dlib reduce machines, up to three minutes for each of nine.
@@ -117,6 +117,8 @@ def benchmarks():
         "front": run_front,
         "student": lambda: run_contest("student"),
         "accelerate": run_accelerate,
+        "scaling": lambda: record("scaling", [PYTHON, "bench/scaling.py", "--limn", limn, "--bench",
+                                              program("scaling")]),
         "vpc": lambda: record("vpc", [PYTHON, "bench/peers/vpc.py", "--limn", limn]),
         "hulls": lambda: record("hulls", [PYTHON, "bench/papers/hulls.py", "--limn", limn]),
         "bforest": lambda: record("bforest", [PYTHON, "bench/papers/bforest.py", "--limn", limn]),

@@ -6,7 +6,7 @@ import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CLASSIFY, SEARCH = 0, 2
-SCALES = {"auto": 0, "none": 1, "minmax": 2, "zscore": 3}
+SCALES = {"auto": 0, "none": 1, "minmax": 2, "zscore": 3, "rank": 4, "gauss": 5, "learned": 6}
 
 
 # Structs begin with their size. They may end before the library's own do: the rest are defaults.

@@ -12,8 +12,8 @@
  * that the training values then have. A column with one value, kept because an online method may
  * see others later, gets the line x - value.
  *
- * A query costs a search among the knots without branches that depend on the value, so that the
- * searches of neighbouring columns overlap. */
+ * A query finds its knot by counting how many of up to sixteen blocks begin at or below it, and
+ * then how many of the sixteen knots of the last of these lie there (num/simd/dense.c). */
 #include "scale/curves.h"
 
 #include "base/sort.h"
@@ -23,19 +23,31 @@
 #include <math.h>
 #include <string.h>
 
+enum { BLOCK = 16 /* knots counted at once, and blocks */ };
+_Static_assert(BLOCK *BLOCK == LM_KNOTS_MAX, "two counts find any knot");
+
+/* Floats of lm_curves.search, at most. Columns and knots are below 2^32. */
+static size_t most_searched(size_t columns, size_t knots) {
+    return columns * (2 * BLOCK) + knots;
+}
+
 bool lm_curves_take(const limn_allocator *mem, size_t columns, size_t knots, lm_curves *c) {
     *c = (lm_curves){.columns = columns};
     c->start = lm_alloc(mem, columns + 1, sizeof *c->start);
     c->x = lm_alloc(mem, knots, 2 * sizeof *c->x);
     c->y = c->x ? c->x + knots : NULL;
     c->slope = lm_alloc(mem, knots, sizeof *c->slope);
-    return c->start && c->x && c->slope;
+    c->column = lm_alloc(mem, columns, sizeof *c->column);
+    c->search = lm_alloc(mem, most_searched(columns, knots), sizeof *c->search);
+    return c->start && c->x && c->slope && c->column && c->search;
 }
 
 void lm_curves_free(const limn_allocator *mem, lm_curves *c) {
     lm_free(mem, c->start);
     lm_free(mem, c->x);
     lm_free(mem, c->slope);
+    lm_free(mem, c->column);
+    lm_free(mem, c->search);
     *c = (lm_curves){.columns = 0};
 }
 
@@ -48,7 +60,7 @@ limn_status lm_curves_copy(limn_context *ctx, const lm_curves *from, lm_curves *
     memcpy(to->start, from->start, (from->columns + 1) * sizeof *to->start);
     memcpy(to->x, from->x, knots * sizeof *to->x);
     memcpy(to->y, from->y, knots * sizeof *to->y);
-    memcpy(to->slope, from->slope, knots * sizeof *to->slope);
+    lm_curves_finish(to);
     return LIMN_OK;
 }
 
@@ -216,15 +228,39 @@ limn_status lm_curves_fit(limn_context *ctx, bool gauss, const float *x, size_t 
 
 /* ---- following ---- */
 
+static void make_slopes(lm_curves *c, size_t j) {
+    for (size_t k = c->start[j], end = c->start[j + 1]; k < end; k++) {
+        size_t at = k + 1 < end || k == c->start[j] ? k : k - 1; /* the last: the line to it */
+        double factor = 1;
+        if (at + 1 < end)
+            factor = ((double)c->y[at + 1] - (double)c->y[at]) /
+                     ((double)c->x[at + 1] - (double)c->x[at]);
+        c->slope[k] = (lm_slope){c->x[k], c->y[k], factor};
+    }
+}
+
+/* Returns where the next column begins. */
+static size_t make_blocks(lm_curves *c, size_t j, size_t place) {
+    size_t first = c->start[j], knots = c->start[j + 1] - first;
+    size_t blocks = (knots + BLOCK - 1) / BLOCK;
+    float *to = c->search + place;
+    for (size_t b = 0; b < BLOCK; b++)
+        to[b] = b < blocks ? c->x[first + b * BLOCK] : INFINITY;
+    for (size_t k = 0; k < blocks * BLOCK; k++)
+        to[BLOCK + k] = k < knots ? c->x[first + k] : INFINITY;
+    if (knots == 1)
+        to[0] = to[BLOCK] = -INFINITY;
+    c->column[j] = (lm_knots){.place = place,
+                              .first = (uint32_t)first,
+                              .high = knots == 1 ? INFINITY : c->x[first + knots - 1]};
+    return place + (1 + blocks) * BLOCK;
+}
+
 void lm_curves_finish(lm_curves *c) {
-    for (size_t j = 0; j < c->columns; j++)
-        for (size_t k = c->start[j], end = c->start[j + 1]; k < end; k++) {
-            size_t at = k + 1 < end || k == c->start[j] ? k : k - 1; /* the last: the line to it */
-            double factor = 1;
-            if (at + 1 < end)
-                factor = ((double)c->y[at + 1] - c->y[at]) / ((double)c->x[at + 1] - c->x[at]);
-            c->slope[k] = (lm_slope){c->x[k], c->y[k], factor};
-        }
+    for (size_t j = 0, place = 0; j < c->columns; j++) {
+        make_slopes(c, j);
+        place = make_blocks(c, j, place);
+    }
 }
 
 static inline float cut(double value) {
@@ -233,33 +269,32 @@ static inline float cut(double value) {
                                               : value);
 }
 
-/* The last of the n knots that is not above v, or the first. */
-static inline size_t last_below(const float *knot, size_t n, float v) {
+void lm_curves_apply(const lm_curves *c, const uint32_t *keep, const float *x, float *y) {
+    enum { SOME = 64 };
+    float v[SOME];
+    uint32_t at[SOME];
+    const lm_simd_dense *simd = lm_simd_get()->dense;
+    for (size_t j = 0; j < c->columns; j += SOME) {
+        size_t n = c->columns - j < SOME ? c->columns - j : SOME;
+        simd->find_knots(c->column + j, n, c->search, keep + j, x, v, at);
+        for (size_t i = 0; i < n; i++) {
+            lm_slope s = c->slope[at[i]];
+            /* Not one expression, which a compiler may round only once: all machines must agree. */
+            double step = ((double)v[i] - (double)s.x) * s.factor;
+            y[j + i] = cut((double)s.y + step);
+        }
+    }
+}
+
+/* The last of the n knots that is not above y, or the first. */
+static size_t last_below(const float *knot, size_t n, float y) {
     size_t at = 0;
     while (n > 1) {
         size_t half = n / 2;
-        at += knot[at + half] <= v ? half : 0;
+        at += knot[at + half] <= y ? half : 0;
         n -= half;
     }
     return at;
-}
-
-static inline float follow(const lm_curves *c, size_t j, float v) {
-    size_t first = c->start[j], count = c->start[j + 1] - first;
-    const float *knot = c->x + first;
-    if (count > 1) {
-        v = v > knot[0] ? v : knot[0];
-        v = v < knot[count - 1] ? v : knot[count - 1];
-    }
-    lm_slope s = c->slope[first + last_below(knot, count, v)];
-    /* Not one expression, which a compiler may round only once: all machines must agree. */
-    double step = ((double)v - (double)s.x) * s.factor;
-    return cut((double)s.y + step);
-}
-
-void lm_curves_apply(const lm_curves *c, const uint32_t *keep, const float *x, float *y) {
-    for (size_t j = 0; j < c->columns; j++)
-        y[j] = follow(c, j, x[keep[j]]);
 }
 
 float lm_curves_undo(const lm_curves *c, size_t j, float y) {

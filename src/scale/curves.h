@@ -4,6 +4,7 @@
 #define LIMN_SCALE_CURVES_H
 
 #include "base/base.h"
+#include "num/simd/simd.h"
 
 enum { LM_KNOTS_MAX = 256 }; /* of a column */
 
@@ -18,6 +19,9 @@ typedef struct lm_curves {
     uint32_t *start; /* columns + 1: the knots of column j are start[j] .. start[j + 1] - 1 */
     float *x, *y;    /* of the knots, one block; both ascend within a column */
     lm_slope *slope; /* of the line from a knot to the next; of a lone knot: factor 1 */
+    /* The x once more, for queries; a lone knot is at -infinity. */
+    float *search;
+    lm_knots *column;
 } lm_curves;
 
 /* The curves of the columns keep[0..columns) of n rows of d floats. gauss: else rank. */
@@ -25,7 +29,7 @@ limn_status lm_curves_fit(limn_context *ctx, bool gauss, const float *x, size_t 
                           const uint32_t *keep, size_t columns, lm_curves *curves);
 /* Memory for so many; what was taken is freed by lm_curves_free also after a failure. */
 bool lm_curves_take(const limn_allocator *mem, size_t columns, size_t knots, lm_curves *curves);
-/* Computes the slopes from the rest. */
+/* Computes the last three from the rest. */
 void lm_curves_finish(lm_curves *curves);
 limn_status lm_curves_copy(limn_context *ctx, const lm_curves *from, lm_curves *to);
 void lm_curves_free(const limn_allocator *mem, lm_curves *curves);

@@ -1,5 +1,5 @@
-/* dense.c: sums of products in double, compiled once per instruction set. Sums run in four vectors,
- * so that additions do not wait for each other. */
+/* dense.c: sums of products in double, and scaling of rows, compiled once per instruction set. Sums
+ * run in four vectors, so that additions do not wait for each other. */
 #include "num/simd/simd.h"
 #include "num/simd/vec.h"
 
@@ -74,9 +74,36 @@ static void scale(const float *restrict x, const double *restrict offset,
     }
 }
 
+enum { BLOCK = 16 /* knots */ };
+
+/* How many of sixteen ascending numbers are not above v. */
+INLINE uint32_t count_up_to(const float *sixteen, float v) {
+    uint32_t bits = 0;
+    UNROLL
+    for (int i = 0; i < BLOCK / W; i++)
+        bits |= v_not_above(v_load(sixteen + i * W), v_set(v)) << i * W;
+    return (uint32_t)__builtin_ctz(~bits);
+}
+
+/* Two counts, and no branch that depends on a value. The first knot is not above v. */
+static void find_knots(const lm_knots *column, size_t n, const float *search, const uint32_t *keep,
+                       const float *x, float *v, uint32_t *at) {
+    for (size_t j = 0; j < n; j++) {
+        const float *blocks = search + column[j].place;
+        float value = x[keep[j]], low = blocks[0], high = column[j].high;
+        value = value > low ? value : low;
+        value = value < high ? value : high;
+        uint32_t block = count_up_to(blocks, value);
+        v[j] = value;
+        at[j] =
+            column[j].first + (block - 1) * BLOCK + count_up_to(blocks + block * BLOCK, value) - 1;
+    }
+}
+
 const lm_simd_dense GLUE(lm_simd_dense_, LM_ISA) = {
     .dot = dot,
     .axpy = axpy,
     .rows_times = rows_times,
     .scale = scale,
+    .find_knots = find_knots,
 };

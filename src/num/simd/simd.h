@@ -65,6 +65,15 @@ extern const lm_simd_layers lm_simd_layers_baseline, lm_simd_layers_avx2, lm_sim
     lm_simd_layers_neon;
 extern const lm_simd_double lm_simd_double_baseline, lm_simd_double_avx2, lm_simd_double_avx512,
     lm_simd_double_neon;
+/* How the knots of a column are found among those of all: at search + place there are the first
+ * knot of each block of sixteen, up to sixteen blocks, and then the blocks; infinity where there is
+ * none. Numbers above high are taken as high. */
+typedef struct lm_knots {
+    size_t place;
+    uint32_t first; /* the number of its first knot */
+    float high;
+} lm_knots;
+
 /* Of dense.c, in double. */
 typedef struct lm_simd_dense {
     double (*dot)(const double *a, const double *b, size_t n);
@@ -73,6 +82,10 @@ typedef struct lm_simd_dense {
     void (*rows_times)(const double *x, size_t n, size_t p, const double *v, double *out);
     /* out[i] = (x[i] - offset[i]) factor[i], cut to the range of floats */
     void (*scale)(const float *x, const double *offset, const double *factor, size_t n, float *out);
+    /* v[j] = x[keep[j]], moved to the range of the knots of column j; at[j] = the number of the
+     * last knot that is not above it */
+    void (*find_knots)(const lm_knots *column, size_t n, const float *search, const uint32_t *keep,
+                       const float *x, float *v, uint32_t *at);
 } lm_simd_dense;
 
 extern const lm_simd_dense lm_simd_dense_baseline, lm_simd_dense_avx2, lm_simd_dense_avx512,
