@@ -384,7 +384,7 @@ def main():
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                SECTIONS[name](limn, Command(os.path.abspath(options.limn), folder))
+                SECTIONS[name](limn, Command(os.path.abspath(options.limn), folder, "none"))
             except Missing as missing:
                 print(f"\n{name} is left out: {missing}")
     print("\n" + ("\n".join(["Missed:"] + Table.missed) if Table.missed else "No aim is missed."))

@@ -78,7 +78,7 @@ def test_csv(tmp_path, test_table):
 def model(limn, tmp_path, train_csv):
     """A 1-NN model: its answers are known without limn."""
     path = tmp_path / "model.limn"
-    limn("train", train_csv, "-m", "knn", "-p", "k=1", "-o", path)
+    limn("train", train_csv, "-m", "knn", "-p", "k=1", "--scale", "none", "-o", path)
     return path
 
 

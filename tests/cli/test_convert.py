@@ -403,7 +403,7 @@ def test_a_feature_with_the_labels_name_stays_a_feature(limn, tmp_path, text):
     (tmp_path / "dup.csv").write_text(text)
     twice = limn("convert", "dup.csv", "-", "--quiet").stdout
     assert twice == limn("convert", "-", "-", "--quiet", input=text).stdout
-    limn("train", "dup.csv", "-m", "knn", "-p", "k=1", "-o", "dup.limn")
+    limn("train", "dup.csv", "-m", "knn", "-p", "k=1", "--scale", "none", "-o", "dup.limn")
     assert json.loads(limn("eval", "dup.limn", "dup.csv", "--no-speed", "--json")
                       .stdout)["accuracy"] == 1
 

@@ -42,14 +42,14 @@ def test_answers_distances_and_probabilities_agree(limn, train_csv, test_csv, te
 def test_the_nearest_centre_is_where_it_should_be(limn, tmp_path):
     (tmp_path / "t.csv").write_text("u,v,c\n0,0,a\n4,0,a\n2,1,a\n0,10,b\n0,16,b\n")
     (tmp_path / "q.csv").write_text("u,v\n2,3\n3,13\n")
-    limn("train", "t.csv", "-m", "nsc", "-p", "nu=0", "-o", "m.limn")
+    limn("train", "t.csv", "-m", "nsc", "-p", "nu=0", "--scale", "none", "-o", "m.limn")
     got = lines(limn("predict", "m.limn", "q.csv", "--scores").stdout)
     # spheres around (2, 0) and (0, 13)
     want = [["a", 3, math.hypot(2, 10)], ["b", math.hypot(1, 13), 3]]
     for row, (label, *distances) in zip(got[1:], want):
         assert row[0] == label
         assert [float(v) for v in row[1:]] == pytest.approx(distances, rel=1e-6)
-    limn("train", "t.csv", "-m", "nch", "-o", "m.limn")
+    limn("train", "t.csv", "-m", "nch", "--scale", "none", "-o", "m.limn")
     got = lines(limn("predict", "m.limn", "q.csv", "--scores").stdout)
     # from the corner (2, 1) and the edges of a triangle and a segment
     want = [["a", 2, math.hypot(2, 7)], ["b", math.hypot(1, 12), 3]]

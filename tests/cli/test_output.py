@@ -268,7 +268,7 @@ def shown(text):
 def test_progress_line_on_a_terminal(tmp_path):
     text = on_terminal(tmp_path, ["train", "-", "-m", "knn", "-o", "m.limn"], ROWS)
     lines = shown(text)
-    assert lines and all(line.startswith(("reading", "training")) for line in lines)
+    assert lines and all(line.startswith(("reading", "comparing", "training")) for line in lines)
     assert any("rows/s" in line for line in lines)
     assert text.endswith("\r\x1b[K"), "the line is cleared at the end"
     assert "\n" not in text and "\x1b[3" not in text

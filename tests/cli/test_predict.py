@@ -76,7 +76,7 @@ def test_missing_columns_are_listed(fails, model, tmp_path, test_table):
 def bare_model(limn, tmp_path, train_table):
     """Trained without a header, with the label in the first column."""
     train_table.csv(tmp_path / "bare.csv", header=False, first=True)
-    limn("train", "bare.csv", "--label", "first", "-m", "knn", "-p", "k=1", "-o", "bare.limn")
+    limn("train", "bare.csv", "--label", "first", "-m", "knn", "-p", "k=1", "--scale", "none", "-o", "bare.limn")
     return tmp_path / "bare.limn"
 
 
@@ -115,7 +115,7 @@ def test_no_label_makes_the_extra_column_an_error(fails, bare_model, tmp_path, t
 def libsvm_model(limn, tmp_path):
     table = Table([[0.0, 0.0, 5.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0]], ["7", "-1", "+2"])
     table.libsvm(tmp_path / "t.libsvm")
-    limn("train", "t.libsvm", "-m", "knn", "-p", "k=1", "-o", "s.limn")
+    limn("train", "t.libsvm", "-m", "knn", "-p", "k=1", "--scale", "none", "-o", "s.limn")
     return tmp_path / "s.limn"
 
 
@@ -139,7 +139,7 @@ def test_regression_prints_numbers_that_read_back(limn, tmp_path):
     table = blobs(30, seed=5)
     table.labels = [repr(sum(row) / 7) for row in table.rows]
     table.csv(tmp_path / "r.csv")
-    limn("train", "r.csv", "--task", "regress", "-m", "knn", "-p", "k=1", "-o", "r.limn")
+    limn("train", "r.csv", "--task", "regress", "-m", "knn", "-p", "k=1", "--scale", "none", "-o", "r.limn")
     assert [float(a) for a in answers(limn("predict", "r.limn", "r.csv"))] == \
         [float(label) for label in table.labels]
 
@@ -165,7 +165,7 @@ def test_proba_quotes_class_names_as_csv_does(limn, tmp_path):
         writer = csv.writer(file)
         writer.writerow([*table.columns, "label"])
         writer.writerows([*row, label] for row, label in zip(table.rows, table.labels))
-    limn("train", "d.csv", "-m", "knn", "-p", "k=1", "-o", "m.limn")
+    limn("train", "d.csv", "-m", "knn", "-p", "k=1", "--scale", "none", "-o", "m.limn")
     rows = list(csv.reader(io.StringIO(limn("predict", "m.limn", "d.csv", "--proba").stdout)))
     assert sorted(rows[0][1:]) == sorted("p_" + name for name in names)
     assert [row[0] for row in rows[1:]] == table.labels
@@ -173,7 +173,7 @@ def test_proba_quotes_class_names_as_csv_does(limn, tmp_path):
 
 def test_proba_of_a_regression_is_refused(fails, limn, tmp_path):
     (tmp_path / "r.csv").write_text("1,2\n3,4\n5,6\n")
-    limn("train", "r.csv", "--task", "regress", "-m", "knn", "-p", "k=1", "-o", "r.limn")
+    limn("train", "r.csv", "--task", "regress", "-m", "knn", "-p", "k=1", "--scale", "none", "-o", "r.limn")
     assert "predicts numbers" in fails(2, "predict", "r.limn", "r.csv", "--proba")
 
 
@@ -279,7 +279,7 @@ def test_answers_before_a_bad_line_are_given(limn, tmp_path, model, test_table, 
 
 def test_libsvm_rows_with_and_without_labels_may_be_mixed(limn, tmp_path, train_table, test_table, expected):
     train = train_table.libsvm(tmp_path / "train.svm")
-    limn("train", train, "-m", "knn", "-p", "k=1", "-o", tmp_path / "m.limn")
+    limn("train", train, "-m", "knn", "-p", "k=1", "--scale", "none", "-o", tmp_path / "m.limn")
     with_labels = test_table.libsvm(tmp_path / "a.svm").read_text().splitlines()
     without = test_table.libsvm(tmp_path / "b.svm", labels=False).read_text().splitlines()
     mixed = tmp_path / "mixed.svm"
@@ -290,7 +290,7 @@ def test_libsvm_rows_with_and_without_labels_may_be_mixed(limn, tmp_path, train_
 def test_a_label_that_is_empty_or_no_number_does_not_stop_answers(limn, tmp_path):
     train = tmp_path / "t.csv"
     train.write_text("a,b,y\n1,2,0.5\n3,4,1.5\n")
-    limn("train", train, "--task", "regress", "-m", "knn", "-p", "k=1", "-o", tmp_path / "m.limn")
+    limn("train", train, "--task", "regress", "-m", "knn", "-p", "k=1", "--scale", "none", "-o", tmp_path / "m.limn")
     query = tmp_path / "q.csv"
     query.write_text("a,b,y\n1,2,\n3,4,unknown\n")
     assert limn("predict", tmp_path / "m.limn", query).stdout.splitlines() == ["0.5", "1.5"]
@@ -299,7 +299,7 @@ def test_a_label_that_is_empty_or_no_number_does_not_stop_answers(limn, tmp_path
 def test_a_label_with_a_line_break_stays_one_line(limn, tmp_path):
     train = tmp_path / "t.csv"
     train.write_text('a,l\n1,"two\nlines"\n5,z\n')
-    limn("train", train, "-m", "knn", "-p", "k=1", "-o", tmp_path / "m.limn")
+    limn("train", train, "-m", "knn", "-p", "k=1", "--scale", "none", "-o", tmp_path / "m.limn")
     query = tmp_path / "q.csv"
     query.write_text("a\n1\n5\n")
     assert limn("predict", tmp_path / "m.limn", query).stdout.splitlines() == ["two lines", "z"]
@@ -309,7 +309,7 @@ def test_a_label_with_a_line_break_stays_one_line(limn, tmp_path):
 def test_a_header_of_numbers_is_found_at_prediction(limn, tmp_path, header):
     train = tmp_path / "t.csv"
     train.write_text("0,1,2,y\n1,2,3,0\n4,5,6,1\n")
-    limn("train", train, "-m", "knn", "-p", "k=1", "-o", tmp_path / "m.limn")
+    limn("train", train, "-m", "knn", "-p", "k=1", "--scale", "none", "-o", tmp_path / "m.limn")
     first = [{"0": "1", "1": "2", "2": "3"}.get(name, "9") for name in header.split(",")]
     query = tmp_path / "q.csv"
     query.write_text("\n".join([header, ",".join(first)]) + "\n")

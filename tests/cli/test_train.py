@@ -34,7 +34,7 @@ def test_summary_as_json(limn, train_csv, tmp_path):
     done = limn("train", train_csv, "-m", "knn", "-p", "k=3", "-o", "m.limn", "--json")
     summary = json.loads(done.stdout)
     assert list(summary) == ["method", "params", "rows", "features", "classes", "seconds",
-                             "model_bytes"]
+                             "model_bytes", "scaling"]
     assert summary["method"] == "knn"
     assert summary["params"]["k"] == 3 and summary["params"]["metric"] == "l2"
     assert (summary["rows"], summary["features"], summary["classes"]) == (90, 4, 3)
@@ -160,7 +160,7 @@ def write_forms(table, folder):
 def test_forms_of_csv(limn, tmp_path, train_table, test_table, expected, name, options):
     write_forms(train_table, tmp_path)
     test_table.csv(tmp_path / "query.csv", header=False, labels=False)
-    limn("train", name, *options, "-m", "knn", "-p", "k=1", "-o", "m.limn")
+    limn("train", name, *options, "-m", "knn", "-p", "k=1", "--scale", "none", "-o", "m.limn")
     # --header no: otherwise the first line of numbers could be taken for names
     assert limn("predict", "m.limn", "query.csv", "--header", "no").stdout.split() == expected
 
@@ -178,7 +178,7 @@ def test_stdin_and_gzipped_libsvm(limn, tmp_path, train_table, test_table, expec
     numbers = {name: str(i - 1) for i, name in enumerate(NAMES)}
     table = Table(train_table.rows, [numbers[name] for name in train_table.labels])
     text = table.libsvm(tmp_path / "t.libsvm").read_bytes()
-    limn("train", "-", "-m", "knn", "-p", "k=1", "-o", "m.limn", input=gzip.compress(text),
+    limn("train", "-", "-m", "knn", "-p", "k=1", "--scale", "none", "-o", "m.limn", input=gzip.compress(text),
          text=False)
     test_table.libsvm(tmp_path / "q.libsvm", labels=False)
     answers = limn("predict", "m.limn", "q.libsvm").stdout.split()
@@ -231,7 +231,7 @@ def test_info_as_json(limn, model):
 
 
 def test_scaling_is_part_of_the_model(limn, train_csv):
-    for scale in ("none", "minmax", "zscore"):
+    for scale in ("none", "minmax", "zscore", "rank", "gauss", "learned"):
         limn("train", train_csv, "-m", "knn", "--scale", scale, "-o", "m.limn")
         assert json.loads(limn("info", "m.limn", "--json").stdout)["scale"] == scale
 

@@ -72,7 +72,7 @@ def test_classes_probabilities_and_values_on_random_data(limn, tmp_path, weights
     write_csv(tmp_path / "x.csv", x, labels)
     write_csv(tmp_path / "q.csv", q)
     limn("train", tmp_path / "x.csv", "-m", "knn", "-p", f"k={k}", "-p", f"weights={weights}",
-         "-o", tmp_path / "m.limn")
+         "--scale", "none", "-o", tmp_path / "m.limn")
     slow = KNeighborsClassifier(k, weights=weights, algorithm="brute").fit(x, labels)
     predicted = limn("predict", tmp_path / "m.limn", tmp_path / "q.csv").split()
     assert predicted == [str(v) for v in slow.predict(q)]
@@ -85,7 +85,7 @@ def test_classes_probabilities_and_values_on_random_data(limn, tmp_path, weights
     target = x @ [1.5, -2, 0.5, 0, 3] + rng.standard_normal(300)
     write_csv(tmp_path / "t.csv", x, target)
     limn("train", tmp_path / "t.csv", "--task", "regress", "-m", "knn", "-p", f"k={k}", "-p",
-         f"weights={weights}", "-o", tmp_path / "r.limn")
+         f"weights={weights}", "--scale", "none", "-o", tmp_path / "r.limn")
     values = np.array(limn("predict", tmp_path / "r.limn", tmp_path / "q.csv").split(), float)
     slow = KNeighborsRegressor(k, weights=weights, algorithm="brute").fit(x, target)
     assert np.allclose(values, slow.predict(q), rtol=1e-5, atol=1e-5)
@@ -104,7 +104,8 @@ def test_letter_and_pendigits(limn, tmp_path, shared_data, name):
     q = load(shared_data, name, "test")[0][:QUERIES]
     asked = tmp_path / "test.csv"
     write_csv(asked, q)
-    limn("train", os.path.join(shared_data, f"{name}.train.svm.gz"), "-m", "knn", "-p", f"k={k}", "-o", tmp_path / "m.limn")
+    limn("train", os.path.join(shared_data, f"{name}.train.svm.gz"), "-m", "knn", "-p", f"k={k}",
+         "--scale", "none", "-o", tmp_path / "m.limn")
     slow = KNeighborsClassifier(k, algorithm="brute").fit(x, y)
     expected, expected_rows = slow.kneighbors(q.astype(np.float64))
     rows, distances = parse_search(limn("search", tmp_path / "m.limn", asked, "-k", k), len(q), k)

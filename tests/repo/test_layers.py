@@ -10,7 +10,7 @@ MAY = {
     "num": {"base"},
     "data": {"base"},
     "container": {"base"},
-    "scale": {"num", "data", "container"},
+    "scale": {"base", "num", "data", "container"},
     "svm": {"base", "num", "data", "container"},
     "fit": {"base", "num", "data", "svm", "contract"},
     "contract": {"base", "container"},
