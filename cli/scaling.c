@@ -26,10 +26,23 @@ static limn_scaling scaling_of(const limn_model *model) {
     return scaling;
 }
 
-/* "minmax 12, none 40 (mends 2, breaks 30), zscore 9 (mends 5, breaks 2) taken". */
-static void append_trials(const limn_model *model, bool of_map, char *text, size_t size) {
+static limn_model_info info_of(const limn_model *model) {
+    limn_model_info info;
+    limn_model_info_init(&info);
+    limn_model_describe(model, &info);
+    return info;
+}
+
+/* "; of 90 rows the nearest other row gets wrong: minmax 12, none 40 (mends 2, breaks 30), zscore 9
+ * (mends 5, breaks 2) taken". */
+static void append_trials(const limn_model *model, bool of_map, uint64_t rows, char *text,
+                          size_t size) {
+    bool regress = info_of(model).task == LIMN_REGRESS;
     limn_scaling_trial trial;
     limn_scaling_trial_init(&trial);
+    append(text, size, "; of %" PRIu64 " rows%s the nearest %srow %s:", rows,
+           of_map ? " not learned from" : "", of_map ? "" : "other ",
+           regress ? "is far off for" : "gets wrong");
     for (size_t i = 0; limn_model_scaling_trial(model, of_map, i, &trial); i++) {
         append(text, size, "%s %s %" PRIu64, i ? "," : "", trial.name, trial.wrong);
         if (i)
@@ -40,15 +53,10 @@ static void append_trials(const limn_model *model, bool of_map, char *text, size
 
 const char *cli_text_scaling(const limn_model *model, char *text, size_t size) {
     limn_scaling s = scaling_of(model);
-    limn_model_info info;
-    limn_model_info_init(&info);
-    limn_model_describe(model, &info);
     snprintf(text, size, "%s%s", limn_scale_name(s.base),
-             info.scaled_target ? " of features and target" : "");
-    if (s.rows) {
-        append(text, size, "; wrong of %" PRIu64 " rows by the nearest other row:", s.rows);
-        append_trials(model, false, text, size);
-    }
+             info_of(model).scaled_target ? " of features and target" : "");
+    if (s.rows)
+        append_trials(model, false, s.rows, text, size);
     return text;
 }
 
@@ -71,12 +79,10 @@ const char *cli_text_map(const limn_model *model, char *text, size_t size) {
                s.axes == 1 ? "is" : "es", 100 * s.variance);
     else
         append(text, size, "none");
-    if (s.map_rows) {
-        append(text, size, "; wrong of %" PRIu64 " rows not learned from:", s.map_rows);
-        append_trials(model, true, text, size);
-    } else {
-        append(text, size, " (%s)", "too few rows or features, or too many features, to learn one");
-    }
+    if (s.map_rows)
+        append_trials(model, true, s.map_rows, text, size);
+    else
+        append(text, size, " (too few rows or features, or too many features, to learn one)");
     return text;
 }
 

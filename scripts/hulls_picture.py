@@ -52,7 +52,7 @@ def measured(limn, folder, method, params, places):
     write_rows(train, ["x", "y", "class"], [(*p, c) for c in POINTS for p in POINTS[c]])
     write_rows(grid, ["x", "y"], [(f"{x:.6f}", f"{y:.6f}") for x, y in places])
     words = [word for param in params for word in ("-p", param)]
-    subprocess.run([limn, "train", train, "-q", "-m", method, *words, "-o", model], check=True)
+    subprocess.run([limn, "train", train, "-q", "-m", method, *words, "--scale", "none", "-o", model], check=True)
     done = subprocess.run([limn, "predict", model, grid, "--no-label", "--scores"], check=True,
                           text=True, stdout=subprocess.PIPE)
     rows = list(csv.DictReader(done.stdout.splitlines()))

@@ -73,11 +73,10 @@ static void show(limn_context *ctx, limn_scale kind, const lm_scaler_rows *rows,
         force_map(ctx, rows, &s);
     check(ctx, lm_scaler_spare(ctx, &s, &spare));
     double row = time_rows(&s, rows, order, out, spare);
-    printf("  %-8s %9.1f ns a row %7.2f ns a column", limn_scale_name(kind), row,
+    printf("  %-8s %9.1f ns per row %7.2f ns per column", limn_scale_name(kind), row,
            row / (double)rows->d);
     if (s.map)
-        printf("  (%s, then %zu axes of %zu columns: %.2f multiply-adds a ns)",
-               limn_scale_name(s.kind), s.out, s.kept, (double)(s.kept * s.out) / row);
+        printf("  (%s, then %zu axes of %zu columns)", limn_scale_name(s.kind), s.out, s.kept);
     putchar('\n');
     fflush(stdout);
     lm_free_aligned(&ctx->mem, spare);

@@ -182,16 +182,18 @@ done:
     return status;
 }
 
-/* floor(i count / n); n is below 2^32. */
-static uint64_t share_of(uint64_t i, uint64_t count, uint64_t n) {
-    return i * count / n;
+/* floor((i count + start) / n); n is below 2^32. */
+static uint64_t share_of(uint64_t i, uint64_t count, uint64_t start, uint64_t n) {
+    return (i * count + start) / n;
 }
 
-/* Moves count of the n rows, evenly spaced, to the front; both parts keep their order. */
-static void spread(size_t *rows, size_t n, size_t count, size_t *spare) {
+/* Moves count of the n rows, evenly spaced from a random start, to the front; both parts keep their
+ * order. */
+static void spread(lm_rng *rng, size_t *rows, size_t n, size_t count, size_t *spare) {
     size_t drawn = 0, others = 0;
-    for (size_t i = 0; i < n; i++) /* i count / n grows by one at count of the places */
-        if (share_of(i + 1, count, n) > share_of(i, count, n))
+    uint64_t start = n ? lm_rng_below(rng, n) : 0; /* the share grows by one at count places */
+    for (size_t i = 0; i < n; i++)
+        if (share_of(i + 1, count, start, n) > share_of(i, count, start, n))
             rows[drawn++] = rows[i];
         else
             spare[others++] = rows[i];
@@ -204,9 +206,10 @@ limn_status lm_split_spread(limn_context *ctx, const int32_t *label, size_t n, c
     size_t *spare = lm_alloc(&ctx->mem, n, sizeof *spare);
     limn_status status = spare ? groups_make(ctx, label, n, seed, stream, &g) : lm_fail_memory(ctx);
     if (status == LIMN_OK) {
+        lm_rng rng = lm_rng_at(seed, stream, g.count); /* the classes have those before */
         memcpy(rows, g.rows, n * sizeof *rows);
         for (size_t p = 0, at = 0; p < parts; at += count[p++])
-            spread(rows + at, n - at, count[p], spare);
+            spread(&rng, rows + at, n - at, count[p], spare);
     }
     groups_free(ctx, &g);
     lm_free(&ctx->mem, spare);

@@ -19,8 +19,8 @@ limn_status lm_split_sample_by(limn_context *ctx, const int32_t *label, size_t n
                                limn_subsample rule, uint64_t seed, size_t *rows, size_t *count);
 
 /* Draws parts one after the other, count[p] rows each, every class in its share: rows (n entries)
- * receives the rows of the first part, of the second, ..., then all others. The counts sum to at
- * most n. */
+ * receives the rows of the first part, of the second, ..., then all others, each ordered by class.
+ * The counts sum to at most n, which is below 2^32. */
 limn_status lm_split_spread(limn_context *ctx, const int32_t *label, size_t n, const size_t *count,
                             size_t parts, uint64_t seed, uint64_t stream, size_t *rows);
 

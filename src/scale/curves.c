@@ -5,12 +5,15 @@
  *   F(v) = (number of training values below v + half the number equal to v) / n,
  *
  * at its knots: all distinct values if there are at most 256, else those at 256 evenly spaced
- * places of the sorted column, the smallest and the largest among them; linear in between, so
- * nowhere off by more than 1 / 255. F is rounded to a multiple of 2^-23: the two values of any
- * column of two are then exactly 1/2 apart, so rows that differ in equally many such columns stay
- * equally far from each other. gauss is the normal quantile of F, divided by the standard deviation
- * that the training values then have. A column with one value, kept because an online method may
- * see others later, gets the line x - value.
+ * places of the sorted column, the smallest and the largest among them. A value at several of these
+ * places has, instead of repetitions, the values before and after it as knots, because F is steep
+ * there. It is linear in between, and off by at most 2 / 255 at a training value. F is rounded to a
+ * multiple of 2^-23: the two values of any column of two are then exactly 1/2 apart, so rows that
+ * differ in equally many such columns stay equally far from each other.
+ *
+ * gauss is the normal quantile of F, divided by the standard deviation that the training values
+ * then have. A column with one value, kept because an online method may see others later, gets the
+ * line x - value.
  *
  * A query finds its knot by counting how many of up to sixteen blocks begin at or below it, and
  * then how many of the sixteen knots of the last of these lie there (num/simd/dense.c). */
@@ -24,7 +27,7 @@
 #include <string.h>
 
 enum { BLOCK = 16 /* knots counted at once, and blocks */ };
-_Static_assert(BLOCK *BLOCK == LM_KNOTS_MAX, "two counts find any knot");
+_Static_assert((BLOCK) * (BLOCK) == LM_KNOTS_MAX, "two counts find any knot");
 
 /* Floats of lm_curves.search, at most. Columns and knots are below 2^32. */
 static size_t most_searched(size_t columns, size_t knots) {
@@ -140,14 +143,45 @@ static size_t count_distinct(const float *v, size_t n, size_t most) {
     return count;
 }
 
+static size_t place_of(const fitting *f, size_t k) {
+    return k * (f->n - 1) / (LM_KNOTS_MAX - 1);
+}
+
+/* The knot at place k and, if that value takes up more of the places, its neighbours: beside a
+ * value that many rows have, F is steep. Returns how many places it takes up. */
+static size_t add_tie(const fitting *f, const float *v, size_t k, size_t j) {
+    size_t at = place_of(f, k), below = first_equal(v, at), next = next_value(v, f->n, at);
+    size_t places = 1;
+    while (k + places < LM_KNOTS_MAX && place_of(f, k + places) < next)
+        places++;
+    if (places > 2 && below > 0)
+        add_knot(f, v, below - 1, j);
+    add_knot(f, v, at, j);
+    if (places > 1 && next < f->n)
+        add_knot(f, v, next, j);
+    return places;
+}
+
 static void add_knots(const fitting *f, const float *v, size_t j) {
     if (count_distinct(v, f->n, LM_KNOTS_MAX + 1) <= LM_KNOTS_MAX) {
         for (size_t at = 0; at < f->n; at = next_value(v, f->n, at))
             add_knot(f, v, at, j);
         return;
     }
-    for (size_t k = 0; k < LM_KNOTS_MAX; k++)
-        add_knot(f, v, k * (f->n - 1) / (LM_KNOTS_MAX - 1), j);
+    for (size_t k = 0; k < LM_KNOTS_MAX;)
+        k += add_tie(f, v, k, j);
+}
+
+/* Dividing may have made neighbours equal. */
+static void drop_level_knots(const fitting *f, size_t j) {
+    float *x = f->knot_x + j * LM_KNOTS_MAX, *y = f->knot_y + j * LM_KNOTS_MAX;
+    uint32_t kept = 1;
+    for (uint32_t k = 1; k < f->count[j]; k++)
+        if (y[k] > y[kept - 1]) {
+            x[kept] = x[k];
+            y[kept++] = y[k];
+        }
+    f->count[j] = kept;
 }
 
 /* Divides the knots by the standard deviation of the values on the curve. */
@@ -158,14 +192,16 @@ static void to_unit_variance(const fitting *f, const float *v, size_t j) {
     for (size_t i = 0, k = 0; i < f->n; i++) {
         while (k + 2 < f->count[j] && x[k + 1] <= v[i])
             k++;
-        double at = ((double)v[i] - x[k]) / ((double)x[k + 1] - x[k]);
-        double value = y[k] + at * ((double)y[k + 1] - y[k]);
+        double at = ((double)v[i] - (double)x[k]) / ((double)x[k + 1] - (double)x[k]);
+        double rise = at * ((double)y[k + 1] - (double)y[k]);
+        double value = (double)y[k] + rise;
         sum += value;
         squares += value * value;
     }
     double n = (double)f->n, variance = squares / n - (sum / n) * (sum / n);
     for (uint32_t k = 0; k < f->count[j] && variance > 0; k++)
-        y[k] = (float)(y[k] / sqrt(variance));
+        y[k] = (float)((double)y[k] / sqrt(variance));
+    drop_level_knots(f, j);
 }
 
 /* The curve of one column. */

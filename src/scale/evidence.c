@@ -143,7 +143,7 @@ static limn_status find_limit(limn_context *ctx, bool targets, const double *los
     if (!sorted)
         return lm_fail_memory(ctx);
     memcpy(sorted, loss, n * sizeof *sorted);
-    lm_rng rng = lm_rng_at(ctx->seed, lm_stream_of("scale"), 0);
+    lm_rng rng = lm_rng_at(ctx->seed, lm_stream_of("scale median"), 0);
     lm_select_kth_double(&rng, sorted, n, (n - 1) / 2);
     *limit = sorted[(n - 1) / 2];
     lm_free(&ctx->mem, sorted);

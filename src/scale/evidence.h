@@ -40,8 +40,9 @@ limn_status lm_evidence_losses(limn_context *ctx, const struct lm_scaler *scaler
                                bool leave_out, double *loss);
 
 /* loss: those of candidate c for n rows at loss + c * n. The first is in force; each other one
- * takes its place if b - a > z[c] sqrt(a + b), with b the rows it mends and a those it breaks. Of
- * targets, a loss above the median of all losses counts as wrong. */
+ * takes its place (count is at most LM_TRIALS_MAX) if b - a > z[c] sqrt(a + b), with b the rows it
+ * mends and a those it breaks. Of targets, a loss above the median of all losses counts as wrong.
+ */
 limn_status lm_evidence_walk(limn_context *ctx, const char *const *names, const double *z,
                              size_t count, bool targets, const double *loss, size_t n,
                              lm_trials *trials);

@@ -81,7 +81,7 @@ static limn_status find_width(limn_context *ctx, fitting *f) {
     if (!sorted)
         return lm_fail_memory(ctx);
     memcpy(sorted, f->distance, cells * sizeof *sorted);
-    lm_rng rng = lm_rng_at(ctx->seed, lm_stream_of("scale"), 1);
+    lm_rng rng = lm_rng_at(ctx->seed, lm_stream_of("scale width"), 0);
     lm_select_kth(&rng, sorted, cells, cells / 2);
     f->h = (double)sorted[cells / 2];
     for (size_t i = 0; i < cells && !(f->h > 0); i++)

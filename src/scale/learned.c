@@ -2,10 +2,10 @@
  *
  * The candidates (maps.h) are judged by a nearest neighbour like the scalings of auto.c: no map is
  * in force; each candidate takes the place of what is in force if it beats it by one standard
- * error. With 3,000 rows or more, up to 1,000 are held out; maps are fitted to up to 2,000 others,
- * and neighbours are looked for among all others, because a map that helps where rows are scarce
- * may harm where they are dense. With fewer rows, in three folds, or five below 1,000, and the map
- * that was chosen is fitted once more, to all.
+ * error. With 3,000 rows or more, 1,000 to 4,000 are held out; maps are fitted to up to 2,000
+ * others, and neighbours are looked for among all others, because a map that helps where rows are
+ * scarce may harm where they are dense. With fewer rows, in three folds, or five below 1,000, and
+ * the map that was chosen is fitted once more, to all.
  *
  * Where there are so many classes and features that this would take too long, maps are fitted to
  * fewer rows; of very many rows, not all are neighbours; with more than 512 features, d4f is left
@@ -23,7 +23,8 @@ enum {
     MOST_FEATURES = 2000,
     MANY_FEATURES = 512,
     LEAST_HELD = 3000,
-    MOST_ASKED = 1000,
+    LEAST_ASKED = 1000,
+    MOST_ASKED = 4000,
     MOST_FIT = 2000,
     LEAST_FIT = 200,
     FEW_ROWS = 1000,
@@ -32,7 +33,7 @@ enum {
 
 /* Multiply-adds of a fit and of a search. */
 #define MOST_FIT_WORK 4e10
-#define MOST_SEARCH_WORK 6e10
+#define MOST_SEARCH_WORK 4.5e10
 
 static const char *const names[CANDIDATES] = {"identity", "soft", "d1f", "d2f", "d4f"};
 static const double needed[CANDIDATES] = {0, 1, 1, 1, 1};
@@ -61,6 +62,18 @@ static size_t most_fit(const gate *g) {
     double values = g->rows->label && g->rows->classes > 2 ? (double)g->rows->classes : 1;
     double most = sqrt(MOST_FIT_WORK / (values * (double)g->scaler->kept));
     return most >= MOST_FIT ? MOST_FIT : most <= LEAST_FIT ? LEAST_FIT : (size_t)most;
+}
+
+/* Of many rows a third, as long as all others can be searched for each; of few, all, in folds. */
+static size_t rows_judged(const gate *g) {
+    size_t n = g->rows->n;
+    double most = MOST_SEARCH_WORK / ((double)g->scaler->kept * (double)n);
+    if (n < LEAST_HELD)
+        return n;
+    size_t asked = most >= MOST_ASKED    ? MOST_ASKED
+                   : most <= LEAST_ASKED ? LEAST_ASKED
+                                         : (size_t)most;
+    return smaller(asked, n / 3);
 }
 
 static unsigned all_of(const gate *g) {
@@ -98,14 +111,13 @@ static int ascending(const void *a, const void *b) {
 }
 
 static limn_status judge_held_out(limn_context *ctx, gate *g, lm_trials *trials, lm_map **map) {
-    size_t n = g->rows->n, asked = smaller(MOST_ASKED, n / 3), fit = most_fit(g);
+    size_t n = g->rows->n, asked = g->judged, fit = most_fit(g);
     double most = MOST_SEARCH_WORK / ((double)g->scaler->kept * (double)asked);
     size_t stored = most < (double)(n - asked) ? (size_t)most : n - asked;
     stored = stored < fit ? fit : stored;
     size_t counts[] = {asked, fit, stored - fit};
     limn_status status = lm_split_spread(ctx, g->rows->label, n, counts, LM_COUNT(counts),
                                          ctx->seed, lm_stream_of("scale map"), g->row);
-    g->judged = asked;
     if (status == LIMN_OK)
         status = lm_maps_fit(ctx, g->scaler, g->rows, (lm_row_list){g->row + asked, fit}, all_of(g),
                              g->maps);
@@ -178,7 +190,6 @@ static limn_status judge_folds(limn_context *ctx, gate *g, lm_trials *trials, lm
     uint32_t *fold = lm_alloc(&ctx->mem, n, sizeof *fold);
     size_t *spare = lm_alloc(&ctx->mem, n, sizeof *spare);
     limn_status status = fold && spare ? LIMN_OK : lm_fail_memory(ctx);
-    g->judged = n;
     if (status == LIMN_OK)
         status = lm_split_folds(ctx, g->rows->label, n, folds, ctx->seed, fold);
     for (size_t which = 0; which < folds && status == LIMN_OK; which++)
@@ -203,7 +214,8 @@ limn_status lm_scaler_learn(limn_context *ctx, const lm_scaler_rows *rows, lm_sc
         return LIMN_OK;
     g.count = scaler->kept > MANY_FEATURES ? CANDIDATES - 1 : CANDIDATES;
     g.row = lm_alloc(&ctx->mem, rows->n, sizeof *g.row);
-    g.loss = lm_alloc(&ctx->mem, smaller(rows->n, LEAST_HELD), CANDIDATES * sizeof *g.loss);
+    g.judged = rows_judged(&g);
+    g.loss = lm_alloc(&ctx->mem, g.judged, CANDIDATES * sizeof *g.loss);
     limn_status status = g.row && g.loss ? LIMN_OK : lm_fail_memory(ctx);
     if (status == LIMN_OK)
         status = rows->n >= LEAST_HELD ? judge_held_out(ctx, &g, &scaler->gate, &map)

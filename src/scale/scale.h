@@ -76,7 +76,8 @@ bool lm_scale_is_line(limn_scale kind);
  * this. */
 double lm_scaler_log_volume(const lm_scaler *scaler);
 
-/* The section "scaler" of a model file, and those of its parts. Loading checks that it fits rows of
+/* The section "scaler" of a model file, and those of its parts. Loading fills a scaler of zeros,
+ * which is to be freed after a failure, too. It checks that it fits rows of
  * `features`, that its factors are positive (ranges: or 0) and its curves rise. */
 limn_status lm_scaler_save(limn_context *ctx, const lm_scaler *scaler, lm_writer *writer);
 limn_status lm_scaler_load(limn_context *ctx, const lm_file *file, size_t features,

@@ -3,9 +3,10 @@
  *
  * The slow curve counts: F(v) = (values below v + half of those equal to v) / n, in loops over all
  * values. Its knots are all different values if there are at most 256, else those at the places
- * k (n - 1) / 255 of the sorted column, k = 0..255. It is linear in between and level outside.
- * gauss is the normal quantile of F at the knots, found by bisection of erfc, divided by the
- * standard deviation of the training values on it. */
+ * k (n - 1) / 255 of the sorted column, k = 0..255, with the next value after one that is at two or
+ * more of them, and the last before one that is at three or more. It is linear in between and level
+ * outside. gauss is the normal quantile of F at the knots, found by bisection of erfc, divided by
+ * the standard deviation of the training values on it. */
 #ifndef LIMN_TESTS_SCALE_CURVES_SLOW_H
 #define LIMN_TESTS_SCALE_CURVES_SLOW_H
 
@@ -80,6 +81,26 @@ static inline void slow_unit_variance(slow_curve *c, const float *v, size_t n) {
         c->y[k] /= sqrt(variance);
 }
 
+/* How many of the 256 places have the value of place i of the sorted column. */
+static inline size_t slow_places(const float *sorted, size_t n, size_t i) {
+    size_t count = 0;
+    for (size_t k = 0; k < LM_KNOTS_MAX; k++)
+        count += sorted[k * (n - 1) / (LM_KNOTS_MAX - 1)] == sorted[i];
+    return count;
+}
+
+/* At a place; or the next value after one at two or more, or the last before one at three. */
+static inline bool slow_is_knot(const float *sorted, size_t n, size_t i) {
+    size_t before = i, after = i;
+    while (before > 0 && sorted[before] == sorted[i])
+        before--;
+    while (after + 1 < n && sorted[after] == sorted[i])
+        after++;
+    return slow_places(sorted, n, i) > 0 ||
+           (sorted[before] < sorted[i] && slow_places(sorted, n, before) > 1) ||
+           (sorted[after] > sorted[i] && slow_places(sorted, n, after) > 2);
+}
+
 static inline slow_curve slow_fit(const float *v, size_t n, bool gauss) {
     slow_curve c = {.knots = 0};
     float *sorted = sorted_copy(v, n);
@@ -87,9 +108,9 @@ static inline slow_curve slow_fit(const float *v, size_t n, bool gauss) {
     for (size_t i = 1; i < n; i++)
         different += sorted[i] > sorted[i - 1];
     bool all = different <= LM_KNOTS_MAX;
-    for (size_t k = 0; k < (all ? n : LM_KNOTS_MAX); k++) {
-        float at = sorted[all ? k : k * (n - 1) / (LM_KNOTS_MAX - 1)];
-        if (c.knots && at == c.x[c.knots - 1])
+    for (size_t i = 0; i < n; i++) {
+        float at = sorted[i];
+        if ((c.knots && at == c.x[c.knots - 1]) || !(all || slow_is_knot(sorted, n, i)))
             continue;
         double share = slow_share(v, n, at);
         c.x[c.knots] = at;

@@ -375,7 +375,7 @@ static void test_a_huge_number_of_features_takes_no_memory(void **state) {
 }
 
 /* Whatever is accepted answers with finite numbers. */
-static void test_random_changes_are_refused_or_harmless(void **state) {
+static void test_a_random_change_is_refused_or_harmless(void **state) {
     (void)state;
     static const unsigned char telling[] = {0, 1, 0x7f, 0x80, 0xff};
     const float x[FEATURES] = {0.5f, 3, -18.5f, -FLT_MAX};
@@ -387,13 +387,11 @@ static void test_random_changes_are_refused_or_harmless(void **state) {
     lm_scaler s = sample(&w, LIMN_SCALE_GAUSS), loaded;
     bytes b = saved(&w, &s), copy = {malloc(b.size), b.size};
     long before = w.count.live;
-    for (int round = 0; round < 6000; round++) {
+    for (int round = 0; round < 10000; round++) {
         memcpy(copy.at, b.at, b.size);
-        for (uint64_t n = 1 + lm_rng_below(&rng, 2); n; n--) {
-            size_t at = TABLE_AT + 2 * ENTRY + lm_rng_below(&rng, b.size - TABLE_AT - 2 * ENTRY);
-            copy.at[at] = lm_rng_below(&rng, 2) ? telling[lm_rng_below(&rng, LM_COUNT(telling))]
-                                                : (unsigned char)lm_rng_next(&rng);
-        }
+        size_t at = TABLE_AT + 2 * ENTRY + lm_rng_below(&rng, b.size - TABLE_AT - 2 * ENTRY);
+        copy.at[at] = lm_rng_below(&rng, 2) ? telling[lm_rng_below(&rng, LM_COUNT(telling))]
+                                            : (unsigned char)lm_rng_next(&rng);
         reseal(copy.at, copy.size);
         limn_status status = load(&w, copy, FEATURES, &loaded);
         assert_true(status == LIMN_OK || status == LIMN_E_MODEL);
@@ -406,8 +404,7 @@ static void test_random_changes_are_refused_or_harmless(void **state) {
         lm_scaler_free(&w.ctx->mem, &loaded);
         assert_int_equal(w.count.live, before);
     }
-    fprintf(stderr, "%zu %zu\n", refused, accepted);
-    assert_true(refused > 1000 && accepted > 1000); /* both sides were tried */
+    assert_true(refused > 500 && accepted > 500); /* both sides were tried */
     free(copy.at);
     lm_scaler_free(&w.ctx->mem, &s);
     lm_free(&w.ctx->mem, b.at);
@@ -424,7 +421,7 @@ int main(void) {
         cmocka_unit_test(test_missing_keys_and_unknown_names_are_refused),
         cmocka_unit_test(test_lists_of_the_wrong_length_are_refused),
         cmocka_unit_test(test_a_huge_number_of_features_takes_no_memory),
-        cmocka_unit_test(test_random_changes_are_refused_or_harmless),
+        cmocka_unit_test(test_a_random_change_is_refused_or_harmless),
     };
     return cmocka_run_group_tests_name("scalings in a model file", tests, NULL, NULL);
 }

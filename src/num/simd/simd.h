@@ -82,8 +82,8 @@ typedef struct lm_simd_dense {
     void (*rows_times)(const double *x, size_t n, size_t p, const double *v, double *out);
     /* out[i] = (x[i] - offset[i]) factor[i], cut to the range of floats */
     void (*scale)(const float *x, const double *offset, const double *factor, size_t n, float *out);
-    /* v[j] = x[keep[j]], moved to the range of the knots of column j; at[j] = the number of the
-     * last knot that is not above it */
+    /* v[j] = x[keep[j]], which must be finite, moved to the range of the knots of column j; at[j] =
+     * the number of the last knot that is not above it */
     void (*find_knots)(const lm_knots *column, size_t n, const float *search, const uint32_t *keep,
                        const float *x, float *v, uint32_t *at);
 } lm_simd_dense;
