@@ -8,8 +8,8 @@
  * the map that was chosen is fitted once more, to all.
  *
  * Where there are so many classes and features that this would take too long, maps are fitted to
- * fewer rows; of very many rows, not all are neighbours; with more than 512 features, d4f is left
- * out; with more than 2,000, there is no map. */
+ * fewer rows; of very many rows, not all are neighbours; with more than 512 features d4f is left
+ * out, with more than 1,000 d2f, too, and with more than 1,200 there is no map. */
 #include "data/split.h"
 #include "scale/maps.h"
 #include "scale/scale.h"
@@ -20,8 +20,9 @@
 
 enum {
     LEAST_ROWS = 30,
-    MOST_FEATURES = 2000,
     MANY_FEATURES = 512,
+    MORE_FEATURES = 1000,
+    MOST_FEATURES = 1200,
     LEAST_HELD = 3000,
     LEAST_ASKED = 1000,
     MOST_ASKED = 4000,
@@ -31,7 +32,7 @@ enum {
     CANDIDATES = LM_MAPS + 1
 };
 
-/* Multiply-adds of a fit and of a search. */
+/* Multiply-adds per gradient of one fit, or of all folds, and of a search. */
 #define MOST_FIT_WORK 4e10
 #define MOST_SEARCH_WORK 4.5e10
 
@@ -58,9 +59,15 @@ static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
+/* 1: some rows are held out. */
+static size_t folds_of(size_t n) {
+    return n >= LEAST_HELD ? 1 : n >= FEW_ROWS ? 3 : 5;
+}
+
 static size_t most_fit(const gate *g) {
     double values = g->rows->label && g->rows->classes > 2 ? (double)g->rows->classes : 1;
-    double most = sqrt(MOST_FIT_WORK / (values * (double)g->scaler->kept));
+    double work = MOST_FIT_WORK / (double)folds_of(g->rows->n);
+    double most = sqrt(work / (values * (double)g->scaler->kept));
     return most >= MOST_FIT ? MOST_FIT : most <= LEAST_FIT ? LEAST_FIT : (size_t)most;
 }
 
@@ -186,7 +193,7 @@ static limn_status fit_choice(limn_context *ctx, gate *g, size_t *spare, lm_tria
 }
 
 static limn_status judge_folds(limn_context *ctx, gate *g, lm_trials *trials, lm_map **map) {
-    size_t n = g->rows->n, folds = n < FEW_ROWS ? 5 : 3, judged = 0;
+    size_t n = g->rows->n, folds = folds_of(n), judged = 0;
     uint32_t *fold = lm_alloc(&ctx->mem, n, sizeof *fold);
     size_t *spare = lm_alloc(&ctx->mem, n, sizeof *spare);
     limn_status status = fold && spare ? LIMN_OK : lm_fail_memory(ctx);
@@ -212,7 +219,9 @@ limn_status lm_scaler_learn(limn_context *ctx, const lm_scaler_rows *rows, lm_sc
                 MOST_FEATURES, scaler->kept, limn_scale_name(scaler->kind));
     if (rows->n < LEAST_ROWS || scaler->kept < 2 || scaler->kept > MOST_FEATURES)
         return LIMN_OK;
-    g.count = scaler->kept > MANY_FEATURES ? CANDIDATES - 1 : CANDIDATES;
+    g.count = scaler->kept > MORE_FEATURES   ? CANDIDATES - 2
+              : scaler->kept > MANY_FEATURES ? CANDIDATES - 1
+                                             : CANDIDATES;
     g.row = lm_alloc(&ctx->mem, rows->n, sizeof *g.row);
     g.judged = rows_judged(&g);
     g.loss = lm_alloc(&ctx->mem, g.judged, CANDIDATES * sizeof *g.loss);

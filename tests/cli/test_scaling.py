@@ -227,8 +227,8 @@ def test_curves_and_maps_cannot_be_written_as_libsvm_text(limn, fails, tmp_path,
 
 def test_too_many_features_are_only_scaled(limn, tmp_path):
     source = random.Random(1)
-    table = Table([[source.randrange(9) for _ in range(2100)] for _ in range(40)], ["a", "b"] * 20)
+    table = Table([[source.randrange(9) for _ in range(1300)] for _ in range(40)], ["a", "b"] * 20)
     table.csv(tmp_path / "d.csv")
     done = train(limn, "d.csv", "knn", "--scale", "learned")
-    assert "a map is learned for at most 2000 features" in done.stderr
+    assert "a map is learned for at most 1200 features" in done.stderr
     assert scaling_of(limn, "m.limn")["map"]["axes"] == 0

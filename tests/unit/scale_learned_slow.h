@@ -199,7 +199,7 @@ static inline size_t walk_slowly(const slow_gate *g, lm_trials *t) {
 /* The fold of each row, or whether it is not held out; returns the number of folds. */
 static inline size_t mark_rows(const slow_gate *g, uint32_t *mark) {
     const lm_scaler_rows *rows = &g->s->rows;
-    size_t n = rows->n, folds = n < 1000 ? 5 : 3, asked = n / 3 < 1000 ? n / 3 : 1000;
+    size_t n = rows->n, folds = n < 1000 ? 5 : 3, asked = n / 3 < 4000 ? n / 3 : 4000;
     if (n < 3000) {
         assert_int_equal(lm_split_folds(g->w->ctx, rows->label, n, folds, g->w->ctx->seed, mark),
                          LIMN_OK);
