@@ -34,8 +34,11 @@ static limn_status data_of(limn_context *ctx, const limn_model *model, const flo
     float *usual = lm_alloc_zero(&ctx->mem, d, sizeof *usual);
     data->x = lm_mul(n, d, &cells) ? lm_alloc(&data->mem, cells, sizeof *data->x) : NULL;
     data->n = usual && data->x ? n : 0;
-    status = data->n ? lm_scaler_undo(ctx, &model->scaler, scaled, n, usual, data->x)
-                     : lm_fail_memory(ctx);
+    double *inverse = NULL;
+    status = data->n ? lm_scaler_invert(ctx, &model->scaler, &inverse) : lm_fail_memory(ctx);
+    if (status == LIMN_OK)
+        status = lm_scaler_undo(ctx, &model->scaler, inverse, scaled, n, usual, data->x);
+    lm_free(&ctx->mem, inverse);
     lm_free(&ctx->mem, usual);
     return status;
 }

@@ -272,7 +272,8 @@ static limn_status ask_function(const lm_teacher *teacher, limn_context *ctx, co
     for (size_t first = 0; first < n && status == LIMN_OK; first += CHUNK) {
         size_t some = n - first < CHUNK ? n - first : CHUNK;
         double *answers = out + first * teacher->width;
-        status = lm_scaler_undo(ctx, t->scaler, x + first * teacher->d, some, t->usual, t->rows);
+        status = lm_scaler_undo(ctx, t->scaler, t->inverse, x + first * teacher->d, some, t->usual,
+                                t->rows);
         if (status != LIMN_OK)
             return status;
         status = t->teach(t->user, t->rows, some, answers);
@@ -294,7 +295,7 @@ static limn_status make_from_function(limn_context *ctx, const limn_data *data, 
     t->usual = data->x;
     if (lm_mul(CHUNK, data->schema.features, &cells))
         t->rows = lm_alloc(&ctx->mem, cells, sizeof *t->rows);
-    return t->rows ? LIMN_OK : lm_fail_memory(ctx);
+    return t->rows ? lm_scaler_invert(ctx, t->scaler, &t->inverse) : lm_fail_memory(ctx);
 }
 
 limn_status lm_teaching_make(limn_context *ctx, const limn_data *data, const lm_scaler *scaler,
@@ -314,5 +315,7 @@ void lm_teaching_free(lm_teaching *t) {
         lm_free(t->mem, t->about);
     if (t->rows)
         lm_free(t->mem, t->rows);
+    if (t->inverse)
+        lm_free(t->mem, t->inverse);
     *t = (lm_teaching){.rows = NULL};
 }

@@ -16,6 +16,7 @@ typedef struct lm_teaching {
     limn_teach *teach;
     void *user;
     const lm_scaler *scaler; /* of the new model */
+    double *inverse;         /* for a function: of the scaler's map, or NULL */
     const float *usual;      /* a row of the data, for features that are not scaled but dropped */
     float *rows;             /* for a function: CHUNK rows, not scaled */
     char *about;             /* a method that was trained first, in words; or NULL */

@@ -63,6 +63,23 @@ static limn_status fail_method(limn_context *ctx, const char *name) {
                    name ? lm_quote(name, strlen(name), quoted) : "", known);
 }
 
+/* Whether the scaling asked for goes with the task. */
+static limn_status check_scale(limn_context *ctx, limn_scale scale, limn_task task) {
+    if (scale == LIMN_SCALE_AUTO)
+        return LIMN_OK;
+    if (scale == LIMN_SCALE_LEARNED && task != LIMN_CLASSIFY && task != LIMN_REGRESS)
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "--scale learned needs the tasks classify or regress: a map is learned from "
+                       "labels; choose another scaling for the task %s",
+                       limn_task_name(task));
+    if (task == LIMN_DENSITY && !lm_scale_is_line(scale))
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "--scale %s bends the axes, so that a density has no unit; choose none, "
+                       "minmax or zscore for the task density",
+                       limn_scale_name(scale));
+    return LIMN_OK;
+}
+
 limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, limn_task task,
                           const lm_method **method, lm_params *params) {
     *method = lm_method_find(options->method);
@@ -81,6 +98,8 @@ limn_status lm_model_plan(limn_context *ctx, const limn_train_options *options, 
         status = lm_params_set(ctx, params, options->params[i]);
     if (status == LIMN_OK && (*method)->check)
         status = (*method)->check(ctx, task, params);
+    if (status == LIMN_OK)
+        status = check_scale(ctx, options->scale, task);
     lm_teaching_plan plan = lm_teaching_resolve(*method, options);
     return status == LIMN_OK ? lm_teaching_check(ctx, *method, task, &plan) : status;
 }
@@ -188,20 +207,6 @@ static limn_status name_sides(limn_context *ctx, lm_labels *labels) {
     return status == LIMN_OK ? lm_labels_add(ctx, labels, "1", 1, &id) : status;
 }
 
-static limn_status check_scale(limn_context *ctx, limn_scale scale, limn_task task) {
-    if (scale == LIMN_SCALE_LEARNED && task != LIMN_CLASSIFY && task != LIMN_REGRESS)
-        return lm_fail(ctx, LIMN_E_USAGE,
-                       "--scale learned needs the tasks classify or regress: a map is learned from "
-                       "labels; choose another scaling for the task %s",
-                       limn_task_name(task));
-    if (task == LIMN_DENSITY && !lm_scale_is_line(scale))
-        return lm_fail(ctx, LIMN_E_USAGE,
-                       "--scale %s bends the axes, so that a density has no unit; choose none, "
-                       "minmax or zscore for the task density",
-                       limn_scale_name(scale));
-    return LIMN_OK;
-}
-
 static limn_status prepare_scaler(limn_context *ctx, limn_model *model, const limn_data *data,
                                   const limn_train_options *options) {
     const lm_method *method = model->method;
@@ -217,10 +222,7 @@ static limn_status prepare_scaler(limn_context *ctx, limn_model *model, const li
                            .target = task == LIMN_REGRESS ? data->target : NULL};
     if (scale == LIMN_SCALE_AUTO && !rows.label && !rows.target)
         scale = LIMN_SCALE_NONE; /* nothing says which is better */
-    limn_status status = check_scale(ctx, scale, task);
-    return status == LIMN_OK
-               ? lm_scaler_fit(ctx, scale, method->online != NULL, &rows, &model->scaler)
-               : status;
+    return lm_scaler_fit(ctx, scale, method->online != NULL, &rows, &model->scaler);
 }
 
 /* teacher: the model that lends its columns, labels and scaling, or NULL. */

@@ -106,7 +106,7 @@ static limn_status fill_kernel(limn_context *ctx, void *user, size_t block) {
     return LIMN_OK;
 }
 
-/* The solution overwrites the kernel's lower triangle at most; G takes its place. */
+/* G takes the place of what solving has left of the kernel. */
 static void fill_slopes(const fitting *f, size_t block) {
     size_t n = f->r->n;
     for (size_t i = first_row(f, block); i < first_row(f, block + 1); i++)

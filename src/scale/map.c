@@ -116,8 +116,8 @@ void lm_map_apply(const lm_map *map, const float *x, float *y, void *scratch) {
 
 /* ---- the inverse ---- */
 
-/* R (out x in) in double, and Q = (R R')^+ R, which has the same shape: x = mean + Q' y. */
-static limn_status invert(limn_context *ctx, const lm_map *map, double *q) {
+/* q (in x out) <- the transpose of Q = (R R')^+ R: x = mean + Q' y. */
+static limn_status fill_inverse(limn_context *ctx, const lm_map *map, double *q) {
     size_t in = map->in, out = map->out, cells;
     float *row = lm_alloc(&ctx->mem, in, sizeof *row);
     double *r = lm_mul(in, out, &cells) ? lm_alloc(&ctx->mem, cells, sizeof *r) : NULL;
@@ -139,19 +139,27 @@ static limn_status invert(limn_context *ctx, const lm_map *map, double *q) {
     return status;
 }
 
-limn_status lm_map_undo(limn_context *ctx, const lm_map *map, const float *y, size_t n, float *x) {
-    size_t in = map->in, out = map->out, cells;
-    double *q = lm_mul(in, out, &cells) ? lm_alloc(&ctx->mem, cells, sizeof *q) : NULL;
-    limn_status status = q ? invert(ctx, map, q) : lm_fail_memory(ctx);
-    for (size_t i = 0; i < n && status == LIMN_OK; i++)
+limn_status lm_map_invert(limn_context *ctx, const lm_map *map, double **inverse) {
+    size_t cells;
+    *inverse =
+        lm_mul(map->in, map->out, &cells) ? lm_alloc(&ctx->mem, cells, sizeof **inverse) : NULL;
+    limn_status status = *inverse ? fill_inverse(ctx, map, *inverse) : lm_fail_memory(ctx);
+    if (status != LIMN_OK) {
+        lm_free(&ctx->mem, *inverse);
+        *inverse = NULL;
+    }
+    return status;
+}
+
+void lm_map_undo(const lm_map *map, const double *inverse, const float *y, size_t n, float *x) {
+    size_t in = map->in, out = map->out;
+    for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < in; j++) {
-            double sum = map->mean[j];
+            double sum = (double)map->mean[j];
             for (size_t r = 0; r < out; r++)
-                sum += q[j * out + r] * (double)y[i * out + r];
+                sum += inverse[j * out + r] * (double)y[i * out + r];
             x[i * in + j] = cut(sum);
         }
-    lm_free(&ctx->mem, q);
-    return status;
 }
 
 /* ---- the file ---- */

@@ -28,8 +28,10 @@ void lm_map_free(const limn_allocator *mem, lm_map *map); /* NULL is allowed */
 void lm_map_scratch(const lm_map *map, lm_cursor *at);
 /* One row: y (out) from x (in). All instruction sets give the same bits. */
 void lm_map_apply(const lm_map *map, const float *x, float *y, void *scratch);
+/* in x out numbers with which rows are mapped back; free with lm_free. */
+limn_status lm_map_invert(limn_context *ctx, const lm_map *map, double **inverse);
 /* n rows: the x (n x in) nearest to the mean whose image is nearest to y (n x out). */
-limn_status lm_map_undo(limn_context *ctx, const lm_map *map, const float *y, size_t n, float *x);
+void lm_map_undo(const lm_map *map, const double *inverse, const float *y, size_t n, float *x);
 
 /* The section "scaler.map" holds the packed rows, the key-values of the scaler the rest. */
 limn_status lm_map_put(limn_context *ctx, const lm_map *map, lm_kv_out *kv);

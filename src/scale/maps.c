@@ -6,7 +6,7 @@
  *   d2f, d4f  the same with w from two or four rounds, each on the rows times the last w
  *
  * Rows are centred and divided by one number. With more than 32 features, L is followed by a
- * rotation to principal axes, of which those with 98 % of the variance are kept. The result is
+ * rotation to principal axes, of which those with 99 % of the variance are kept. The result is
  * divided by the root of the mean variance of what it makes. */
 #include "scale/maps.h"
 
@@ -14,6 +14,7 @@
 #include "scale/gradients.h"
 #include "scale/scale.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -111,10 +112,11 @@ static limn_status add_targets(limn_context *ctx, const lm_scaler_rows *rows, lm
     for (size_t i = 0; i < fit.n; i++) {
         f->y[i] = largest > 0 ? rows->target[fit.row[i]] / largest : 0;
         mean += f->y[i] / (double)fit.n;
+        if (f->y[i] != f->y[0])
+            f->regression.count = 1;
     }
     for (size_t i = 0; i < fit.n; i++)
         f->y[i] -= mean;
-    f->regression.count = 1;
     return LIMN_OK;
 }
 
@@ -153,7 +155,8 @@ static limn_status find_axes(limn_context *ctx, fitting *f, size_t *kept, double
 }
 
 /* Divides the rows of the map, so that what it makes has variance 1 on average; the share of each
- * feature in the squared distances. False: everything is mapped to one point. */
+ * feature in the squared distances. False: everything is mapped to one point, or the numbers are so
+ * small that the map would not fit floats. */
 static bool finish_rows(fitting *f, double *rows, size_t out) {
     size_t d = f->d;
     double sum = 0, heavy = 0;
@@ -171,9 +174,12 @@ static bool finish_rows(fitting *f, double *rows, size_t out) {
     }
     for (size_t j = 0; j < d; j++)
         f->share[j] = fmin(f->share[j] / heavy, 1);
-    for (size_t i = 0; i < out * d; i++)
+    bool fits = true;
+    for (size_t i = 0; i < out * d; i++) {
         rows[i] /= unit * f->unit;
-    return true;
+        fits = fits && fabs(rows[i]) <= (double)FLT_MAX;
+    }
+    return fits;
 }
 
 /* The map of f->l. */

@@ -317,8 +317,13 @@ static void undo_columns(const lm_scaler *scaler, const float *scaled, float *to
             to[scaler->keep[j]] = clamp((double)scaled[j] / scaler->factor[j] + scaler->offset[j]);
 }
 
-limn_status lm_scaler_undo(limn_context *ctx, const lm_scaler *scaler, const float *scaled,
-                           size_t n, const float *usual, float *x) {
+limn_status lm_scaler_invert(limn_context *ctx, const lm_scaler *scaler, double **inverse) {
+    *inverse = NULL;
+    return scaler->map ? lm_map_invert(ctx, scaler->map, inverse) : LIMN_OK;
+}
+
+limn_status lm_scaler_undo(limn_context *ctx, const lm_scaler *scaler, const double *inverse,
+                           const float *scaled, size_t n, const float *usual, float *x) {
     size_t in = scaler->in, kept = scaler->kept, cells;
     float *rows = NULL;
     limn_status status = LIMN_OK;
@@ -326,7 +331,7 @@ limn_status lm_scaler_undo(limn_context *ctx, const lm_scaler *scaler, const flo
         rows = lm_mul(n, kept, &cells) ? lm_alloc(&ctx->mem, cells, sizeof *rows) : NULL;
         status = rows || !n ? LIMN_OK : lm_fail_memory(ctx);
         if (status == LIMN_OK)
-            status = lm_map_undo(ctx, scaler->map, scaled, n, rows);
+            lm_map_undo(scaler->map, inverse, scaled, n, rows);
     }
     for (size_t i = 0; i < n && status == LIMN_OK; i++) {
         memcpy(x + i * in, usual, in * sizeof *x);

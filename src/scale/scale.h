@@ -59,11 +59,13 @@ limn_status lm_scaler_spare(limn_context *ctx, const lm_scaler *scaler, void **s
 /* x: n x in; scaled: n x out. LIMN_SCALE_NONE copies. A row's result does not depend on n. */
 void lm_scaler_apply(const lm_scaler *scaler, const float *x, size_t n, float *scaled,
                      void *scratch);
+/* What lm_scaler_undo needs of a map; NULL without one. Free with lm_free. */
+limn_status lm_scaler_invert(limn_context *ctx, const lm_scaler *scaler, double **inverse);
 /* The inverse, up to rounding: x: n x in, rows that are scaled to these (where a map leaves a
  * choice, the nearest to the training rows' mean; rank and gauss: inside the training range);
  * features that are dropped or always 0 are taken from the row `usual`. */
-limn_status lm_scaler_undo(limn_context *ctx, const lm_scaler *scaler, const float *scaled,
-                           size_t n, const float *usual, float *x);
+limn_status lm_scaler_undo(limn_context *ctx, const lm_scaler *scaler, const double *inverse,
+                           const float *scaled, size_t n, const float *usual, float *x);
 /* Gives n answers the units of the original target. */
 void lm_scaler_unscale(const lm_scaler *scaler, double *values, size_t n);
 /* Memory for count features; what was taken is freed with the scaler also after a failure. lines:

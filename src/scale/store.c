@@ -282,6 +282,8 @@ static limn_status get_choice(limn_context *ctx, const lm_kv *kv, lm_scaler *s) 
         status = get_trials(kv, "gate", &s->gate);
     if (status == LIMN_OK && s->learned && lm_kv_has(kv, "axes"))
         status = lm_map_load(ctx, kv, s->kept, &s->map);
+    if (status == LIMN_OK && lm_file_has(kv->file, "scaler.map") != (s->map != NULL))
+        status = lm_file_bad(ctx, kv->file, "its scaling does not mention the map that it has");
     if (status == LIMN_OK && s->map)
         s->out = s->map->out;
     return status;

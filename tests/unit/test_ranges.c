@@ -96,7 +96,7 @@ static void test_a_range_file_scales_as_svm_scale_does(void **state) {
     lm_scaler_apply(&s, x, 2, scaled, NULL);
     for (size_t i = 0; i < 8; i++)
         assert_true(scaled[i] == expected[i]);
-    assert_int_equal(lm_scaler_undo(w.ctx, &s, scaled, 2, (const float[]){9, 9, 8, 4}, back),
+    assert_int_equal(lm_scaler_undo(w.ctx, &s, NULL, scaled, 2, (const float[]){9, 9, 8, 4}, back),
                      LIMN_OK);
     const float before[] = {0, 20, 8, 4, 1, 30, 8, 4};
     for (size_t i = 0; i < 8; i++)

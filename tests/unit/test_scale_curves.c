@@ -260,7 +260,7 @@ static void check_constants(world *w, limn_scale kind, bool keep) {
     lm_scaler_apply(&s, query, 1, y, NULL);
     assert_true(fabsf(y[at] - (kind == LIMN_SCALE_RANK ? 0.5f : 0)) < 1e-6f);
     assert_true(!keep || (y[0] == 5 - 0.1f && y[2] == FLT_MAX));
-    assert_int_equal(lm_scaler_undo(w->ctx, &s, y, 1, query, back), LIMN_OK);
+    assert_int_equal(lm_scaler_undo(w->ctx, &s, NULL, y, 1, query, back), LIMN_OK);
     assert_true(fabsf(back[0] - 5) < 1e-6f && back[1] == 2);
     lm_scaler_apply(&s, below, 1, y, NULL);
     assert_true(!keep || (y[0] == -5 - 0.1f && isfinite(y[2]) && y[2] < -2e38f));
@@ -369,7 +369,7 @@ static void check_undo(world *w, const lm_scaler *s, const float *x, size_t n) {
         for (size_t j = 0; j < COLUMNS; j++)
             query[j] = (float)((double)a[j] + t * ((double)b[j] - (double)a[j]));
         lm_scaler_apply(s, query, 1, y, NULL);
-        assert_int_equal(lm_scaler_undo(w->ctx, s, y, 1, x, back), LIMN_OK);
+        assert_int_equal(lm_scaler_undo(w->ctx, s, NULL, y, 1, x, back), LIMN_OK);
         for (size_t j = 0; j < s->kept; j++) {
             double from = (double)query[s->keep[j]], to = (double)back[s->keep[j]];
             if (!(fabs(to - from) <= may_be_off(&s->curves, j, from)))
