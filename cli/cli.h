@@ -257,7 +257,8 @@ int cli_report_close(cli_session *session, cli_report *report, int code);
 
 enum { CLI_SCALING_BYTES = 1024 };
 
-/* Each fills text. "rank; of 2000 rows the nearest other row gets wrong: minmax 12, ...". */
+/* Each fills text. "rank; wrong answers of the nearest 1, 5 and 9 other rows to 2000: minmax 12,
+ * ...". */
 const char *cli_text_scaling(const limn_model *model, char *text, size_t size);
 /* Of a learned scaling: "60 axes with 98.1 % of the variance; ..."; empty without one. */
 const char *cli_text_map(const limn_model *model, char *text, size_t size);

@@ -33,16 +33,16 @@ static limn_model_info info_of(const limn_model *model) {
     return info;
 }
 
-/* "; of 90 rows the nearest other row gets wrong: minmax 12, none 40 (mends 2, breaks 30), zscore 9
- * (mends 5, breaks 2) taken". */
+/* "; wrong answers of the nearest 1, 5 and 9 other rows to 90: minmax 12, none 40 (mends 2,
+ * breaks 30), zscore 9 (mends 5, breaks 2) taken". */
 static void append_trials(const limn_model *model, bool of_map, uint64_t rows, char *text,
                           size_t size) {
     bool regress = info_of(model).task == LIMN_REGRESS;
     limn_scaling_trial trial;
     limn_scaling_trial_init(&trial);
-    append(text, size, "; of %" PRIu64 " rows%s the nearest %srow %s:", rows,
-           of_map ? " not learned from" : "", of_map ? "" : "other ",
-           regress ? "is far off for" : "gets wrong");
+    append(text, size, "; %s answers of the nearest 1, 5 and 9 %srows to %" PRIu64 "%s:",
+           regress ? "far" : "wrong", of_map ? "" : "other ", rows,
+           of_map ? " not learned from" : "");
     for (size_t i = 0; limn_model_scaling_trial(model, of_map, i, &trial); i++) {
         append(text, size, "%s %s %" PRIu64, i ? "," : "", trial.name, trial.wrong);
         if (i)

@@ -491,12 +491,13 @@ LIMN_API void limn_scaling_init(limn_scaling *scaling);
 LIMN_API void limn_model_scaling(const limn_model *model, limn_scaling *out);
 
 /* One candidate, in the order in which they were tried. Each was compared with the one in force at
- * that time; the last one taken is the choice. */
+ * that time; the last one taken is the choice. Counts are of answers, three per row: that of the
+ * nearest row and those of the nearest five and nine. */
 typedef struct limn_scaling_trial {
     size_t size;
     const char *name; /* a scaling; of the map: "identity", "soft", "d1f", "d2f", "d4f" */
-    uint64_t wrong;   /* rows whose nearest neighbour has another class (a far target) */
-    uint64_t mends;   /* rows that it gets right and the one in force does not */
+    uint64_t wrong;   /* another class, or a target that is far off */
+    uint64_t mends;   /* right, where that of the one in force is wrong */
     uint64_t breaks;  /* the reverse */
     int taken;        /* it came into force */
 } limn_scaling_trial;

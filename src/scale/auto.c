@@ -1,9 +1,10 @@
 /* auto.c: the scaling that the evidence is for.
  *
  * On at most 8,000 rows (fewer with more than 68 features), a seeded sample with each class in its
- * share, every candidate is judged by leave-one-out 1-NN. minmax is in force; none and zscore take
- * the place of what is in force if they beat it by one standard error (evidence.h), rank and gauss
- * by two, because they change distances more. Below 30 rows nothing is judged and minmax stays.
+ * share, every candidate is judged by its nearest neighbours, itself left out. minmax is in force;
+ * none and zscore take the place of what is in force if they beat it by one standard error
+ * (evidence.h), rank and gauss by two, because they change distances more. Below 30 rows nothing is
+ * judged and minmax stays.
  *
  * none, minmax and zscore are fitted to all rows, as they will be in the model: a few far values
  * that the sample lacks may be what spoils minmax. rank and gauss, for which they do not matter,
@@ -78,11 +79,11 @@ static limn_status judge(limn_context *ctx, limn_scale kind, bool keep_constant,
 static limn_status judge_all(limn_context *ctx, bool keep_constant, const lm_scaler_rows *rows,
                              lm_row_list sample, lm_trials *trials) {
     const char *names[CANDIDATES];
-    double *loss = lm_alloc(&ctx->mem, sample.n, CANDIDATES * sizeof *loss);
+    double *loss = lm_alloc(&ctx->mem, sample.n, CANDIDATES * LM_JUDGES * sizeof *loss);
     limn_status status = loss ? LIMN_OK : lm_fail_memory(ctx);
     for (size_t c = 0; c < CANDIDATES && status == LIMN_OK; c++) {
         names[c] = limn_scale_name(kinds[c]);
-        status = judge(ctx, kinds[c], keep_constant, rows, sample, loss + c * sample.n);
+        status = judge(ctx, kinds[c], keep_constant, rows, sample, loss + c * sample.n * LM_JUDGES);
     }
     if (status == LIMN_OK)
         status =

@@ -1,4 +1,9 @@
-/* evidence.c: losses of a nearest neighbour, and the walk from one candidate to the next. */
+/* evidence.c: losses of nearest neighbours, and the walk from one candidate to the next.
+ *
+ * Each row is answered by its nearest row, by its five and by its nine nearest ones. These see more
+ * than the nearest alone, whose mistakes are often luck, in sets of a few hundred rows or where
+ * classes overlap. The three answers to a row depend on each other, so the error of a comparison is
+ * that of the sum over its rows. */
 #include "scale/evidence.h"
 
 #include "base/quickselect.h"
@@ -9,7 +14,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { PIECE = 64 /* rows asked at once */ };
+enum { PIECE = 64 /* rows asked at once */, MOST = 9 /* neighbours */ };
+
+static const size_t neighbors[LM_JUDGES] = {1, 5, MOST};
 
 size_t lm_trials_choice(const lm_trials *trials) {
     size_t choice = 0;
@@ -63,13 +70,47 @@ static limn_status prepare(limn_context *ctx, hearing *h) {
     return LIMN_OK;
 }
 
-static double loss_of(const hearing *h, size_t asked, const lm_nearest_found *near) {
-    size_t found = (size_t)near->items[0].row;
-    if (h->leave_out && found == asked)
-        found = (size_t)near->items[1].row;
-    size_t row = h->asked.row[asked], other = h->stored.row[found];
-    return h->rows->label ? h->rows->label[row] != h->rows->label[other]
-                          : fabs(h->rows->target[row] - h->rows->target[other]);
+/* The rows among which row number `own` of those stored is not, in place; returns their number. */
+static size_t leave_out(const lm_nearest_found *near, size_t own, size_t *row) {
+    size_t count = 0;
+    for (size_t i = 0; i < near->count && count < MOST; i++)
+        if ((size_t)near->items[i].row != own)
+            row[count++] = (size_t)near->items[i].row;
+    return count;
+}
+
+/* The class of most of the rows; ties go to the lower class. */
+static int32_t vote(const hearing *h, const size_t *row, size_t n) {
+    int32_t best = 0;
+    size_t most = 0;
+    for (size_t i = 0; i < n; i++) {
+        int32_t label = h->rows->label[h->stored.row[row[i]]];
+        size_t votes = 0;
+        for (size_t j = 0; j < n; j++)
+            votes += h->rows->label[h->stored.row[row[j]]] == label;
+        if (votes > most || (votes == most && label < best))
+            best = label;
+        most = votes > most ? votes : most;
+    }
+    return best;
+}
+
+static double mean(const hearing *h, const size_t *row, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += h->rows->target[h->stored.row[row[i]]] / (double)n;
+    return sum;
+}
+
+static void judge(const hearing *h, size_t asked, const lm_nearest_found *near) {
+    size_t row[MOST], truth = h->asked.row[asked];
+    size_t count = leave_out(near, h->leave_out ? asked : SIZE_MAX, row);
+    for (size_t k = 0; k < LM_JUDGES; k++) {
+        size_t n = neighbors[k] < count ? neighbors[k] : count;
+        h->loss[asked * LM_JUDGES + k] = h->rows->label
+                                             ? vote(h, row, n) != h->rows->label[truth]
+                                             : fabs(mean(h, row, n) - h->rows->target[truth]);
+    }
 }
 
 typedef struct memory {
@@ -80,7 +121,7 @@ typedef struct memory {
 static limn_status take_memory(limn_context *ctx, const lm_scaler *scaler, memory *m) {
     size_t bytes;
     m->x = lm_alloc(&ctx->mem, scaler->out, PIECE * sizeof *m->x);
-    if (lm_nearest_scratch(PIECE, 2, &bytes))
+    if (lm_nearest_scratch(PIECE, MOST + 1, &bytes))
         m->scratch = lm_alloc_aligned(&ctx->mem, bytes, 1);
     return m->x && m->scratch ? lm_scaler_spare(ctx, scaler, &m->spare) : lm_fail_memory(ctx);
 }
@@ -91,10 +132,10 @@ static void ask(const hearing *h, size_t first, size_t n, const memory *m) {
         lm_scaler_apply(h->scaler, h->rows->x + h->asked.row[first + i] * h->rows->d, 1,
                         m->x + i * h->scaler->out, m->spare);
     for (size_t done = 0, some; done < n; done += some) {
-        some = lm_nearest_many(&h->set, m->x + done * h->scaler->out, n - done,
-                               h->leave_out ? 2 : 1, m->scratch, &near);
+        some = lm_nearest_many(&h->set, m->x + done * h->scaler->out, n - done, MOST + h->leave_out,
+                               m->scratch, &near);
         for (size_t i = 0; i < some; i++)
-            h->loss[first + done + i] = loss_of(h, first + done + i, &near[i]);
+            judge(h, first + done + i, &near[i]);
     }
 }
 
@@ -133,47 +174,57 @@ limn_status lm_evidence_losses(limn_context *ctx, const lm_scaler *scaler,
 
 /* ---- the walk ---- */
 
-/* The loss above which a row counts as wrong. */
+/* The loss of judge k above which an answer counts as wrong: of n answers per candidate. */
 static limn_status find_limit(limn_context *ctx, bool targets, const double *loss, size_t n,
-                              double *limit) {
+                              size_t k, double *limit) {
     *limit = 0.5;
     if (!targets)
         return LIMN_OK;
-    double *sorted = lm_alloc(&ctx->mem, n, sizeof *sorted);
-    if (!sorted)
+    double *own = lm_alloc(&ctx->mem, n, sizeof *own);
+    if (!own)
         return lm_fail_memory(ctx);
-    memcpy(sorted, loss, n * sizeof *sorted);
-    lm_rng rng = lm_rng_at(ctx->seed, lm_stream_of("scale median"), 0);
-    lm_select_kth_double(&rng, sorted, n, (n - 1) / 2);
-    *limit = sorted[(n - 1) / 2];
-    lm_free(&ctx->mem, sorted);
+    for (size_t i = 0; i < n; i++)
+        own[i] = loss[i * LM_JUDGES + k];
+    lm_rng rng = lm_rng_at(ctx->seed, lm_stream_of("scale median"), k);
+    lm_select_kth_double(&rng, own, n, (n - 1) / 2);
+    *limit = own[(n - 1) / 2];
+    lm_free(&ctx->mem, own);
     return LIMN_OK;
 }
 
-static void try(const double *loss, const double *in_force, size_t n, double limit, double z,
+static void try(const double *loss, const double *in_force, size_t n, const double *limit, double z,
                 lm_trial *trial) {
+    double sum = 0, squares = 0;
     for (size_t i = 0; i < n; i++) {
-        bool wrong = loss[i] > limit, before = in_force[i] > limit;
-        trial->wrong += wrong;
-        trial->mends += before && !wrong;
-        trial->breaks += wrong && !before;
+        int gain = 0;
+        for (size_t k = 0; k < LM_JUDGES; k++) {
+            bool wrong = loss[i * LM_JUDGES + k] > limit[k];
+            bool before = in_force[i * LM_JUDGES + k] > limit[k];
+            trial->wrong += wrong;
+            trial->mends += before && !wrong;
+            trial->breaks += wrong && !before;
+            gain += before - wrong;
+        }
+        sum += gain;
+        squares += gain * gain;
     }
-    double b = (double)trial->mends, a = (double)trial->breaks;
-    trial->taken = b - a > z * sqrt(a + b);
+    trial->taken = sum > z * sqrt(squares);
 }
 
 limn_status lm_evidence_walk(limn_context *ctx, const char *const *names, const double *z,
                              size_t count, bool targets, const double *loss, size_t n,
                              lm_trials *trials) {
-    double limit;
-    size_t in_force = 0;
-    limn_status status = find_limit(ctx, targets, loss, count * n, &limit);
+    double limit[LM_JUDGES];
+    size_t in_force = 0, size = n * LM_JUDGES;
+    limn_status status = LIMN_OK;
+    for (size_t k = 0; k < LM_JUDGES && status == LIMN_OK; k++)
+        status = find_limit(ctx, targets, loss, count * n, k, &limit[k]);
     if (status != LIMN_OK)
         return status;
     *trials = (lm_trials){.rows = n, .count = count};
     for (size_t c = 0; c < count; c++) {
         trials->list[c].name = names[c];
-        try(loss + c * n, loss + in_force * n, n, limit, z[c], &trials->list[c]);
+        try(loss + c * size, loss + in_force * size, n, limit, z[c], &trials->list[c]);
         if (trials->list[c].taken)
             in_force = c;
     }

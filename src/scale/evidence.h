@@ -1,4 +1,4 @@
-/* evidence.h: comparing scalings by the mistakes that a nearest neighbour makes after each. */
+/* evidence.h: comparing scalings by the mistakes that nearest neighbours make after each. */
 #ifndef LIMN_SCALE_EVIDENCE_H
 #define LIMN_SCALE_EVIDENCE_H
 
@@ -6,7 +6,7 @@
 
 struct lm_scaler;
 
-enum { LM_TRIALS_MAX = 5 };
+enum { LM_TRIALS_MAX = 5, LM_JUDGES = 3 /* 1, 5 and 9 neighbours */ };
 
 typedef struct lm_trial {
     const char *name; /* static text */
@@ -15,7 +15,7 @@ typedef struct lm_trial {
 } lm_trial;
 
 /* Candidates in the order in which they were tried; mends and breaks are against the one in force
- * at that time. */
+ * at that time. They count answers, LM_JUDGES to a row. */
 typedef struct lm_trials {
     uint64_t rows; /* judged; 0: nothing was */
     size_t count;
@@ -31,18 +31,19 @@ typedef struct lm_row_list {
     size_t n;
 } lm_row_list;
 
-/* loss[i]: what the nearest of the stored rows answers for the i-th row asked, exactly, ties to the
- * first stored: 1 for another class, else 0; of targets, the absolute difference. A row that is in
- * both lists at the same place does not answer for itself if leave_out is set. stored has 2 rows or
- * more. */
+/* loss[i * LM_JUDGES + k]: what the nearest of the stored rows answer for the i-th row asked, by
+ * majority (ties to the lower class) or mean: 1 for another class, else 0; of targets, the absolute
+ * difference. Neighbours are exact, ties to the first stored. A row that is in both lists at the
+ * same place does not answer for itself if leave_out is set. stored has 2 rows or more. */
 limn_status lm_evidence_losses(limn_context *ctx, const struct lm_scaler *scaler,
                                const lm_scaler_rows *rows, lm_row_list stored, lm_row_list asked,
                                bool leave_out, double *loss);
 
-/* loss: those of candidate c for n rows at loss + c * n. The first is in force; each other one
- * takes its place (count is at most LM_TRIALS_MAX) if b - a > z[c] sqrt(a + b), with b the rows it
- * mends and a those it breaks. Of targets, a loss above the median of all losses counts as wrong.
- */
+/* loss: those of candidate c for n rows at loss + c * n * LM_JUDGES; count is at most
+ * LM_TRIALS_MAX. The first is in force; each other one takes its place if the sum of its gains is
+ * above z[c] times its standard error, the root of the sum of their squares. The gain of a row is
+ * how many of its answers become right, less how many become wrong. Of targets, a loss above the
+ * median of all losses of that judge counts as wrong. */
 limn_status lm_evidence_walk(limn_context *ctx, const char *const *names, const double *z,
                              size_t count, bool targets, const double *loss, size_t n,
                              lm_trials *trials);

@@ -1,6 +1,6 @@
 /* learned.c: whether a map helps, and which.
  *
- * The candidates (maps.h) are judged by a nearest neighbour like the scalings of auto.c: no map is
+ * The candidates (maps.h) are judged by nearest neighbours like the scalings of auto.c: no map is
  * in force; each candidate takes the place of what is in force if it beats it by one standard
  * error. With 3,000 rows or more, 1,000 to 4,000 are held out; maps are fitted to up to 2,000
  * others, and neighbours are looked for among all others, because a map that helps where rows are
@@ -45,7 +45,7 @@ typedef struct gate {
     size_t count; /* of candidates */
     size_t *row;  /* all rows; what the lists below are made of */
     size_t judged;
-    double *loss; /* count x judged */
+    double *loss; /* count x judged x LM_JUDGES */
     lm_map *maps[LM_MAPS];
 } gate;
 
@@ -93,10 +93,10 @@ static limn_status judge(limn_context *ctx, gate *g, lm_row_list stored, lm_row_
     limn_status status = LIMN_OK;
     for (size_t c = 0; c < g->count && status == LIMN_OK; c++) {
         lm_scaler scaler = *g->scaler;
-        double *loss = g->loss + c * g->judged + first;
+        double *loss = g->loss + (c * g->judged + first) * LM_JUDGES;
         scaler.map = c ? g->maps[c - 1] : NULL;
         if (c && !scaler.map) { /* there is none */
-            memcpy(loss, g->loss + first, asked.n * sizeof *loss);
+            memcpy(loss, g->loss + first * LM_JUDGES, asked.n * LM_JUDGES * sizeof *loss);
             continue;
         }
         scaler.out = scaler.map ? scaler.map->out : scaler.kept;
@@ -224,7 +224,7 @@ limn_status lm_scaler_learn(limn_context *ctx, const lm_scaler_rows *rows, lm_sc
                                              : CANDIDATES;
     g.row = lm_alloc(&ctx->mem, rows->n, sizeof *g.row);
     g.judged = rows_judged(&g);
-    g.loss = lm_alloc(&ctx->mem, g.judged, CANDIDATES * sizeof *g.loss);
+    g.loss = lm_alloc(&ctx->mem, g.judged, CANDIDATES * LM_JUDGES * sizeof *g.loss);
     limn_status status = g.row && g.loss ? LIMN_OK : lm_fail_memory(ctx);
     if (status == LIMN_OK)
         status = rows->n >= LEAST_HELD ? judge_held_out(ctx, &g, &scaler->gate, &map)

@@ -232,7 +232,7 @@ static bool is_count(double value, uint64_t most) {
 
 static bool get_trial(const double *numbers, uint64_t rows, lm_trial *trial) {
     for (size_t i = 0; i < TRIAL_NUMBERS - 1; i++)
-        if (!is_count(numbers[i], rows))
+        if (!is_count(numbers[i], LM_JUDGES * rows))
             return false;
     trial->wrong = (uint64_t)numbers[0];
     trial->mends = (uint64_t)numbers[1];
@@ -249,7 +249,7 @@ static limn_status get_trials(const lm_kv *kv, const char *prefix, lm_trials *t)
     snprintf(key, sizeof key, "%s_rows", prefix);
     if (!lm_kv_has(kv, key))
         return LIMN_OK;
-    limn_status status = lm_kv_int(kv, key, 1, INT64_MAX, &rows);
+    limn_status status = lm_kv_int(kv, key, 1, INT64_MAX / LM_JUDGES, &rows);
     snprintf(key, sizeof key, "%s_names", prefix);
     if (status == LIMN_OK)
         status = lm_kv_texts(kv, key, &names);

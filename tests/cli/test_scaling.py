@@ -172,13 +172,13 @@ def test_summary_and_info_say_what_was_chosen_and_why(limn, tmp_path):
     noisy(400, 1).csv(tmp_path / "d.csv")
     summary = " ".join(train(limn, "d.csv", "knn", "--scale", "learned").stdout.split())
     said = scaling_of(limn, "m.limn")
-    start = f"{said['base']}; of 400 rows the nearest other row gets wrong: minmax " \
+    start = f"{said['base']}; wrong answers of the nearest 1, 5 and 9 other rows to 400: minmax " \
             f"{said['trials'][0]['wrong']}, none {said['trials'][1]['wrong']} (mends " \
             f"{said['trials'][1]['mends']}, breaks {said['trials'][1]['breaks']})"
     assert "scaling: " + start in summary
     gate = said["map"]["trials"]
-    assert f"learned map: 12 axes with 100.0 % of the variance; of 400 rows not learned from the " \
-           f"nearest row gets wrong: identity {gate[0]['wrong']}, soft {gate[1]['wrong']} (mends " in summary
+    assert f"learned map: 12 axes with 100.0 % of the variance; wrong answers of the nearest 1, 5 and " \
+           f"9 rows to 400 not learned from: identity {gate[0]['wrong']}, soft {gate[1]['wrong']} (mends " in summary
     info = " ".join(limn("info", "m.limn").stdout.split())
     assert "scaling " + start in info
     assert re.search(r"heaviest f[48] \d\d\.\d %, f[48] \d\d\.\d %, ", info)
@@ -188,7 +188,7 @@ def test_summary_and_info_say_what_was_chosen_and_why(limn, tmp_path):
 def test_a_map_that_does_not_help_is_left_out(limn, tmp_path):
     blobs(300, seed=1, spread=0.2).csv(tmp_path / "d.csv")
     done = train(limn, "d.csv", "knn", "--scale", "learned")
-    assert "learned map: none; of 300 rows not learned from the nearest row gets wrong: identity 0, soft 0" in \
+    assert "learned map: none; wrong answers of the nearest 1, 5 and 9 rows to 300 not learned from: identity 0, soft 0" in \
         " ".join(done.stdout.split())
     said = scaling_of(limn, "m.limn")
     assert said["kind"] == "learned" and said["map"]["axes"] == 0 and said["map"]["heaviest"] == []
