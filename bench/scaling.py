@@ -34,7 +34,8 @@ SETS = ["iris", "wine", "wdbc", "breast-cancer", "heart", "haberman", "coil20", 
         "shuttle", "usps", "mnist", "a9a"]
 MOST_TRAIN, MOST_TEST, LEAST_TESTED = 8000, 10000, 1000
 CAPS = {"ijcnn1": 5000, "usps": 4000, "mnist": 4000}
-SCALES = ["none", "minmax", "zscore", "auto", "learned"]
+FIXED = ["none", "minmax", "zscore"]
+SCALES = [*FIXED, "auto", "learned"]
 COLUMNS = {"knn k=1": ("knn", ["k=1"], "none"), "knn": ("knn", [], "none"), "vpc": ("vpc", [], "minmax"),
            "bforest": ("bforest", [], "none"), "nrh": ("nrh", [], "none")}
 # auto and learned of knn, bforest and nrh: the table of the specification.
@@ -153,23 +154,27 @@ def print_set(name, errors, forest, chosen):
 
 
 def compare(all_errors):
-    worst, harm = [], []
+    found = {scale: [] for scale in SCALES}
     for name, errors in all_errors.items():
-        for column in {column for column, _ in errors}:
-            auto = errors[column, "auto"]
-            best = min(errors[column, scale] for scale in ("none", "minmax", "zscore"))
-            worst.append((auto - best, name, column))
-            harm.append((errors[column, "learned"] - auto, name, column))
-    print("\nauto, points above the best of none, minmax and zscore; the five worst (1.5 allowed):")
-    show_worst(worst, 1.5)
-    print("learned, points above auto; the five worst (1 allowed):")
-    show_worst(harm, 1)
+        for column in sorted({column for column, _ in errors}):
+            best = min(errors[column, scale] for scale in FIXED)
+            for scale in (*FIXED, "auto"):
+                found[scale].append((errors[column, scale] - best, name, column))
+            found["learned"].append((errors[column, "learned"] - errors[column, "auto"], name, column))
+    print("\npoints above the best of none, minmax and zscore, the five worst of each:")
+    for scale in FIXED:
+        show_worst(scale, found[scale])
+    show_worst("auto", found["auto"], 1.5)
+    print("points of learned above auto, the five worst:")
+    show_worst("learned", found["learned"], 1)
 
 
-def show_worst(found, allowed):
-    for off, name, column in sorted(found, reverse=True)[:5]:
-        print(f"  {name} {column}: {off:.2f}{'*' if off > allowed else ''}")
-    MISSED.extend(f"{name} {column}: {off:.2f} points" for off, name, column in found if off > allowed)
+def show_worst(scale, found, allowed=None):
+    shown = ", ".join(f"{name} {column} {off:.2f}" for off, name, column in sorted(found, reverse=True)[:5])
+    print(f"  {scale:8} {shown}" + (f"  (allowed: {allowed})" if allowed else ""))
+    if allowed:
+        MISSED.extend(f"{name} {column} {scale} {off:.2f} points"
+                      for off, name, column in found if off > allowed)
 
 
 def print_means(all_errors):

@@ -24,19 +24,25 @@ from python_call import Empty
 from python_models import mean_call
 
 METHODS = ["knn", "lda", "svm", "vpc", "nah", "nhd", "nch", "nsc", "nrh", "bforest"]
+LEARNED = ["knn", "vpc", "nrh", "bforest"]  # also with --scale learned
 
 
 # ---- models ----
 
 
 def limn_rows(cache):
-    """Trained models of limn; all but svm have their defaults."""
+    """Trained models of limn; all but svm have their defaults, and some also a learned map."""
     for method in METHODS:
         model = cache.path(method + ".limn")
         params = contest.svm_params(cache) if method == "svm" else []
         known = cache.once(method, [cache.build, params],
                            lambda m=method, p=params, f=model: cache.train_limn(m, f, p))
         yield contest.limn_row(method, model, known)
+    for method in LEARNED:
+        name, model, params = f"{method} learned", cache.path(method + "-learned.limn"), ["--scale", "learned"]
+        known = cache.once(name, [cache.build, params],
+                           lambda m=method, p=params, f=model: cache.train_limn(m, f, p))
+        yield contest.limn_row(name, model, known)
 
 
 def neighbor_rows(cache):

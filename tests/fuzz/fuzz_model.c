@@ -35,6 +35,22 @@ static void answer(limn_context *ctx, const limn_model *model) {
     free(proba);
 }
 
+/* Scaled rows and back, as for a function that teaches. */
+static void undo(limn_context *ctx, const limn_model *model) {
+    const lm_scaler *s = &model->scaler;
+    double *inverse = NULL;
+    if (s->in > 4096 || lm_scaler_invert(ctx, s, &inverse) != LIMN_OK)
+        return;
+    float *scaled = calloc(2 * s->out, sizeof *scaled), *usual = calloc(s->in, sizeof *usual);
+    float *x = calloc(2 * s->in, sizeof *x);
+    scaled[0] = 2;
+    (void)lm_scaler_undo(ctx, s, inverse, scaled, 2, usual, x);
+    lm_free(&ctx->mem, inverse);
+    free(scaled);
+    free(usual);
+    free(x);
+}
+
 /* Learns a few rows, some of a new class, then forgets one of these and one that was in the
  * file. */
 static void learn(limn_context *ctx, limn_model *model) {
@@ -85,6 +101,7 @@ static void load(limn_context *ctx, const uint8_t *data, size_t size) {
     if (lm_file_from_memory(ctx, data, size, "fuzz", &file) != LIMN_OK)
         return;
     if (lm_model_load(ctx, file, &model) == LIMN_OK) {
+        undo(ctx, model);
         answer(ctx, model);
         learn(ctx, model);
     }

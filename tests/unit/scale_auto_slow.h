@@ -1,14 +1,10 @@
-/* scale_auto_slow.h: for the tests of scaling by evidence: tables in different units, and the
- * losses of a nearest neighbour, measured to every row in double. After cmocka.h. */
+/* scale_auto_slow.h: for the tests of scaling by evidence: the candidates, and tables in different
+ * units. */
 #ifndef LIMN_TESTS_SCALE_AUTO_SLOW_H
 #define LIMN_TESTS_SCALE_AUTO_SLOW_H
 
-#include "scale/scale.h"
+#include "scale_evidence_slow.h"
 #include "support.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { CANDIDATES = 5 };
 
@@ -73,43 +69,7 @@ static inline table mixed_table(size_t n, size_t d, size_t classes, bool grid, u
     return t;
 }
 
-/* ---- slow losses ---- */
-
-static inline float *scale_all(const lm_scaler *s, const lm_scaler_rows *rows) {
-    float *scaled = malloc(rows->n * s->out * sizeof *scaled);
-    lm_scaler_apply(s, rows->x, rows->n, scaled, NULL);
-    return scaled;
-}
-
-static inline double squared(const float *a, const float *b, size_t d) {
-    double sum = 0;
-    for (size_t j = 0; j < d; j++) {
-        double difference = (double)a[j] - (double)b[j];
-        sum += difference * difference;
-    }
-    return sum;
-}
-
-static inline void slow_losses(const lm_scaler *s, const lm_scaler_rows *rows, lm_row_list stored,
-                               lm_row_list asked, bool leave_out, double *loss) {
-    float *x = scale_all(s, rows);
-    for (size_t i = 0; i < asked.n; i++) {
-        size_t best = SIZE_MAX, row = asked.row[i];
-        double least = INFINITY;
-        for (size_t k = 0; k < stored.n; k++) {
-            double key = squared(x + row * s->out, x + stored.row[k] * s->out, s->out);
-            if (leave_out && k == i)
-                continue;
-            if (best == SIZE_MAX || key < least) {
-                best = stored.row[k];
-                least = key;
-            }
-        }
-        loss[i] = rows->label ? rows->label[row] != rows->label[best]
-                              : fabs(rows->target[row] - rows->target[best]);
-    }
-    free(x);
-}
+/* ---- lists and scalers ---- */
 
 static inline void identity(size_t *row, size_t n) {
     for (size_t i = 0; i < n; i++)

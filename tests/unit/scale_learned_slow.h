@@ -1,11 +1,14 @@
 /* scale_learned_slow.h: the gate of a learned scaling (learned.c) by its definition in plain loops,
- * with neighbours found by looking at all rows; and what the tests share: rows that are known, and
- * models trained on them. Which rows are drawn and the fitting of maps are the library's. */
+ * with the losses and the walk of scale_evidence_slow.h; and what the tests share: rows that are
+ * known, and models trained on them. Which rows are drawn and the fitting of maps are the
+ * library's.
+ */
 #ifndef LIMN_TESTS_SCALE_LEARNED_SLOW_H
 #define LIMN_TESTS_SCALE_LEARNED_SLOW_H
 
 #include "data/split.h"
 #include "model/model.h"
+#include "scale_evidence_slow.h"
 #include "scale_map_slow.h"
 
 /* ---- rows ---- */
@@ -55,9 +58,22 @@ static inline sample scene_make(scene kind, size_t n, size_t d, size_t classes, 
     return s;
 }
 
-static inline lm_scaler learn(world *w, const sample *s) {
+/* LIMN_SCALE_LEARNED: the scaling of the columns is chosen, too. Else it is this one. */
+static inline limn_status try_learn(world *w, const sample *s, limn_scale kind, lm_scaler *scaler) {
+    if (kind == LIMN_SCALE_LEARNED)
+        return lm_scaler_fit(w->ctx, kind, false, &s->rows, scaler);
+    limn_status status = lm_scaler_fit_columns(w->ctx, kind, false, &s->rows, scaler);
+    if (status != LIMN_OK)
+        return status;
+    status = lm_scaler_learn(w->ctx, &s->rows, scaler);
+    if (status != LIMN_OK)
+        lm_scaler_free(&w->ctx->mem, scaler);
+    return status;
+}
+
+static inline lm_scaler learn(world *w, const sample *s, limn_scale kind) {
     lm_scaler scaler;
-    if (lm_scaler_fit(w->ctx, LIMN_SCALE_LEARNED, false, &s->rows, &scaler) != LIMN_OK)
+    if (try_learn(w, s, kind, &scaler) != LIMN_OK)
         fail_msg("%s", limn_error(w->ctx));
     return scaler;
 }
@@ -72,7 +88,7 @@ typedef struct slow_gate {
     const lm_scaler *plain; /* the scaling of the columns */
     size_t most_fit, judged, done;
     size_t *drawn; /* in the order of the draw: the rows held out, those fitted to, the others */
-    double *loss;  /* CANDIDATES x judged */
+    double *loss;  /* CANDIDATES x judged x JUDGES */
     lm_map *maps[LM_MAPS];
 } slow_gate;
 
@@ -83,49 +99,13 @@ static inline lm_row_list thinned(lm_row_list list, size_t most, size_t *row) {
     return (lm_row_list){row, n};
 }
 
-/* All rows, mapped by a candidate. */
-static inline float *see(const slow_gate *g, size_t c, size_t *out) {
-    const lm_scaler_rows *rows = &g->s->rows;
-    lm_scaler scaler = *g->plain;
-    void *spare;
-    scaler.map = c ? g->maps[c - 1] : NULL;
-    scaler.out = *out = scaler.map ? scaler.map->out : scaler.kept;
-    float *y = calloc(rows->n * *out, sizeof *y);
-    assert_int_equal(lm_scaler_spare(g->w->ctx, &scaler, &spare), LIMN_OK);
-    lm_scaler_apply(&scaler, rows->x, rows->n, y, spare);
-    lm_free_aligned(&g->w->ctx->mem, spare);
-    return y;
-}
-
-static inline size_t nearest(const float *y, size_t out, size_t row, lm_row_list stored) {
-    double least = INFINITY;
-    size_t best = 0;
-    for (size_t i = 0; i < stored.n; i++) {
-        double sum = 0;
-        for (size_t k = 0; k < out; k++) {
-            double by = (double)y[row * out + k] - (double)y[stored.row[i] * out + k];
-            sum += by * by;
-        }
-        if (sum < least) {
-            least = sum;
-            best = stored.row[i];
-        }
-    }
-    return best;
-}
-
 static inline void judge_slowly(slow_gate *g, lm_row_list stored, lm_row_list asked) {
-    const lm_scaler_rows *rows = &g->s->rows;
     for (size_t c = 0; c < CANDIDATES; c++) {
-        size_t out;
-        float *y = see(g, c, &out);
-        for (size_t i = 0; i < asked.n; i++) {
-            size_t row = asked.row[i], other = nearest(y, out, row, stored);
-            g->loss[c * g->judged + g->done + i] =
-                rows->label ? rows->label[row] != rows->label[other]
-                            : fabs(rows->target[row] - rows->target[other]);
-        }
-        free(y);
+        lm_scaler scaler = *g->plain;
+        scaler.map = c ? g->maps[c - 1] : NULL;
+        scaler.out = scaler.map ? scaler.map->out : scaler.kept;
+        slow_losses(g->w->ctx, &scaler, &g->s->rows, stored, asked, false,
+                    g->loss + (c * g->judged + g->done) * JUDGES);
     }
     g->done += asked.n;
 }
@@ -160,42 +140,6 @@ static inline void judge_all(slow_gate *g, const uint32_t *mark, size_t folds) {
     free(list);
 }
 
-static inline double limit_of(const slow_gate *g) {
-    size_t n = CANDIDATES * g->judged;
-    double *sorted = doubles(n), limit;
-    if (g->s->rows.label) {
-        free(sorted);
-        return 0.5;
-    }
-    memcpy(sorted, g->loss, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, ascending);
-    limit = sorted[(n - 1) / 2];
-    free(sorted);
-    return limit;
-}
-
-static inline size_t walk_slowly(const slow_gate *g, lm_trials *t) {
-    static const char *const names[] = {"identity", "soft", "d1f", "d2f", "d4f"};
-    double limit = limit_of(g);
-    size_t choice = 0;
-    *t = (lm_trials){.rows = g->judged, .count = CANDIDATES};
-    for (size_t c = 0; c < CANDIDATES; c++) {
-        lm_trial *trial = &t->list[c];
-        trial->name = names[c];
-        for (size_t i = 0; i < g->judged; i++) {
-            bool wrong = g->loss[c * g->judged + i] > limit;
-            bool before = g->loss[choice * g->judged + i] > limit;
-            trial->wrong += wrong;
-            trial->mends += before && !wrong;
-            trial->breaks += wrong && !before;
-        }
-        double b = (double)trial->mends, a = (double)trial->breaks;
-        trial->taken = c == 0 || b - a > sqrt(a + b);
-        choice = trial->taken ? c : choice;
-    }
-    return choice;
-}
-
 /* The fold of each row, or whether it is not held out; returns the number of folds. */
 static inline size_t mark_rows(const slow_gate *g, uint32_t *mark) {
     const lm_scaler_rows *rows = &g->s->rows;
@@ -216,15 +160,17 @@ static inline size_t mark_rows(const slow_gate *g, uint32_t *mark) {
 
 /* The map that the walk ends with, or NULL. */
 static inline lm_map *choose_slowly(slow_gate *g, lm_trials *t) {
+    static const char *const names[] = {"identity", "soft", "d1f", "d2f", "d4f"};
+    static const int64_t z[] = {0, 1, 1, 1, 1};
     size_t n = g->s->rows.n, *row = calloc(n, sizeof *row);
     uint32_t *mark = calloc(n, sizeof *mark);
     g->drawn = calloc(n, sizeof *g->drawn);
     size_t folds = mark_rows(g, mark);
     g->judged = folds > 1 ? n : marked(mark, n, true, 0, row).n;
-    g->loss = doubles(CANDIDATES * g->judged);
+    g->loss = doubles(CANDIDATES * g->judged * JUDGES);
     judge_all(g, mark, folds);
     assert_int_equal(g->done, g->judged);
-    size_t choice = walk_slowly(g, t);
+    size_t choice = slow_walk(names, z, CANDIDATES, !g->s->rows.label, g->loss, g->judged, t);
     if (choice && folds > 1)
         fit_slowly(g, thinned(g->s->fit, g->most_fit, row), 1u << (choice - 1));
     lm_map *map = choice ? g->maps[choice - 1] : NULL;

@@ -372,13 +372,13 @@ typedef struct bend {
     size_t out;
 } bend;
 
-/* The projection p on the fewest principal axes of covariance that have 99 % of the variance. */
+/* The projection p on the fewest principal axes of covariance that have 99.5 % of the variance. */
 static inline void slow_axes(double *covariance, size_t d, double *p, bend *e) {
     double *v = doubles(d * d), total = 0, sum = 0;
     jacobi(covariance, d, v);
     for (size_t k = 0; k < d; k++)
         total += covariance[k * (d + 1)];
-    for (e->out = 0; sum < 0.99 * total; e->out++) {
+    for (e->out = 0; sum < 0.995 * total; e->out++) {
         size_t best = 0;
         for (size_t k = 1; k < d; k++)
             best = covariance[k * (d + 1)] > covariance[best * (d + 1)] ? k : best;

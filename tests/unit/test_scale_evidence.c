@@ -1,15 +1,7 @@
-/* test_scale_evidence.c: samples with each class in its share, the losses of a nearest neighbour
- * against a slow one, and the walk from one candidate to the next, by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-/* cmocka.h needs those above, and scale_auto_slow.h cmocka.h */
-#include <cmocka.h>
-
-#include "scale_auto_slow.h"
-
+/* test_scale_evidence.c: samples with each class in its share; the losses of nearest neighbours and
+ * the walk from one candidate to the next, against slow ones and by hand. */
 #include "data/split.h"
+#include "scale_auto_slow.h"
 
 /* ---- samples ---- */
 
@@ -162,7 +154,7 @@ static void test_a_split_that_fails_leaves_nothing_behind(void **state) {
 static void check_losses(limn_context *ctx, const table *t, limn_scale kind) {
     lm_scaler_rows rows = rows_of(t);
     size_t n = t->n, *list = malloc(3 * n * sizeof *list), *back = list + n, *third = back + n;
-    double *got = malloc(2 * n * sizeof *got), *expected = got + n;
+    double *got = malloc(2 * n * JUDGES * sizeof *got), *expected = got + n * JUDGES;
     identity(list, n);
     for (size_t i = 0; i < n; i++) {
         back[i] = n - 1 - i;
@@ -182,20 +174,20 @@ static void check_losses(limn_context *ctx, const table *t, limn_scale kind) {
             continue;
         assert_int_equal(lm_evidence_losses(ctx, &s, &rows, stored, asked, cases[c].leave_out, got),
                          LIMN_OK);
-        slow_losses(&s, &rows, stored, asked, cases[c].leave_out, expected);
-        for (size_t i = 0; i < asked.n; i++)
+        slow_losses(ctx, &s, &rows, stored, asked, cases[c].leave_out, expected);
+        for (size_t i = 0; i < asked.n * JUDGES; i++)
             if (got[i] != expected[i])
-                fail_msg("%s, n %zu, case %zu, row %zu: loss %g, not %g", limn_scale_name(kind), n,
-                         c, i, got[i], expected[i]);
+                fail_msg("%s, n %zu, case %zu, row %zu, judge %zu: loss %g, not %g",
+                         limn_scale_name(kind), n, c, i / JUDGES, i % JUDGES, got[i], expected[i]);
     }
     lm_scaler_free(&ctx->mem, &s);
     free(list);
     free(got);
 }
 
-static void test_losses_are_those_of_a_slow_nearest_neighbour(void **state) {
+static void test_losses_are_those_of_slow_neighbours(void **state) {
     (void)state;
-    static const size_t ns[] = {2, 3, 17, 63, 64, 65, 200};
+    static const size_t ns[] = {2, 3, 5, 6, 7, 9, 10, 11, 17, 63, 64, 65, 200};
     counting count = {0};
     limn_context *ctx = make_context(&count, 1, 1);
     for (size_t a = 0; a < LM_COUNT(ns); a++)
@@ -224,38 +216,11 @@ static void test_losses_of_huge_tiny_and_equal_rows_are_exact_too(void **state) 
     limn_context_free(ctx);
 }
 
-static void test_ties_go_to_the_first_stored_row_that_is_another_one(void **state) {
-    (void)state;
-    float x[] = {5, 5, 5, 7, 9}; /* row 3 is as near to row 0 as to row 4 */
-    int32_t label[] = {0, 1, 1, 2, 3};
-    const size_t forward[] = {0, 1, 2, 3, 4}, backward[] = {4, 3, 2, 1, 0}, lone[] = {3};
-    const double left_out[] = {1, 1, 1, 1, 1}, reversed[] = {1, 1, 0, 0, 1};
-    double target[] = {10, 21, 33, 70, 100}, loss[5];
-    lm_scaler_rows rows = {.x = x, .n = 5, .d = 1, .label = label, .classes = 4};
-    lm_scaler none = {.kind = LIMN_SCALE_NONE, .in = 1, .kept = 1, .out = 1};
-    limn_context *ctx = make_context(NULL, 1, 1);
-    const lm_row_list up = {forward, 5}, down = {backward, 5}, one = {lone, 1};
-    assert_int_equal(lm_evidence_losses(ctx, &none, &rows, up, up, true, loss), LIMN_OK);
-    assert_memory_equal(loss, left_out, sizeof loss);
-    assert_int_equal(lm_evidence_losses(ctx, &none, &rows, down, down, true, loss), LIMN_OK);
-    assert_memory_equal(loss, reversed, sizeof loss);
-    rows.label = NULL;
-    rows.target = target;
-    const double by_target[] = {11, 11, 23, 60, 30}, down_target[] = {30, 30, 12, 12, 23};
-    assert_int_equal(lm_evidence_losses(ctx, &none, &rows, up, up, true, loss), LIMN_OK);
-    assert_memory_equal(loss, by_target, sizeof loss);
-    assert_int_equal(lm_evidence_losses(ctx, &none, &rows, down, down, true, loss), LIMN_OK);
-    assert_memory_equal(loss, down_target, sizeof loss);
-    assert_int_equal(lm_evidence_losses(ctx, &none, &rows, up, one, false, loss), LIMN_OK);
-    assert_true(loss[0] == 0);
-    limn_context_free(ctx);
-}
-
 static void test_losses_are_the_same_for_any_number_of_threads(void **state) {
     (void)state;
     enum { N = 700 };
     size_t row[N];
-    double first[N], loss[N];
+    double first[N * JUDGES], loss[N * JUDGES];
     counting count = {0};
     table t = mixed_table(N, 5, 0, false, 1);
     lm_scaler_rows rows = rows_of(&t);
@@ -275,100 +240,366 @@ static void test_losses_are_the_same_for_any_number_of_threads(void **state) {
     table_free(&t);
 }
 
-/* ---- the walk ---- */
+/* ---- answers by hand ---- */
 
-enum { HAND = 40 /* rows */ };
+static const lm_scaler as_it_is = {.kind = LIMN_SCALE_NONE, .in = 1, .kept = 1, .out = 1};
 
-/* Losses of the second candidate that mend b rows and break a of those that the first, which is
- * wrong in rows 0..19, gets right. */
-static lm_trial walk_once(limn_context *ctx, size_t b, size_t a, double z) {
-    const char *const names[] = {"minmax", "none"};
-    const double needed[] = {0, z};
-    double loss[2 * HAND];
-    lm_trials trials;
-    for (size_t i = 0; i < HAND; i++) {
-        loss[i] = i < 20;
-        loss[HAND + i] = i < 20 ? i >= b : i < 20 + a;
-    }
-    assert_int_equal(lm_evidence_walk(ctx, names, needed, 2, false, loss, HAND, &trials), LIMN_OK);
-    assert_int_equal(trials.rows, HAND);
-    assert_int_equal(trials.count, 2);
-    assert_true(trials.list[0].taken && trials.list[0].wrong == 20);
-    assert_true(trials.list[0].mends == 0 && trials.list[0].breaks == 0);
-    assert_int_equal(trials.list[1].mends, b);
-    assert_int_equal(trials.list[1].breaks, a);
-    assert_int_equal(trials.list[1].wrong, 20 - b + a);
-    assert_int_equal(lm_trials_choice(&trials), trials.list[1].taken);
-    assert_true(trials.list[0].name == names[0] && trials.list[1].name == names[1]);
-    return trials.list[1];
+static void must_lose(limn_context *ctx, const lm_scaler_rows *rows, lm_row_list list,
+                      const double (*expected)[JUDGES]) {
+    double loss[16][JUDGES];
+    assert_int_equal(lm_evidence_losses(ctx, &as_it_is, rows, list, list, true, loss[0]), LIMN_OK);
+    assert_memory_equal(loss, expected, list.n * sizeof *loss);
 }
 
-static void test_a_candidate_at_the_boundary_is_not_taken(void **state) {
+/* Four rows answer for each, and all four judge for five and nine. */
+static void test_ties_go_to_the_first_stored_row_that_is_another_one(void **state) {
     (void)state;
-    static const struct {
-        size_t b, a;
-        double z;
-        bool taken;
-    } cases[] = {{0, 0, 1, false},  {1, 0, 1, false},  {2, 0, 1, true},   {3, 1, 1, false},
-                 {4, 1, 1, true},   {10, 6, 1, false}, {11, 6, 1, true},  {6, 10, 1, false},
-                 {4, 0, 2, false},  {5, 0, 2, true},   {12, 4, 2, false}, {13, 4, 2, true},
-                 {11, 4, 2, false}, {5, 5, 1, false},  {0, 20, 1, false}, {20, 20, 2, false},
-                 {1, 0, 0, true},   {3, 3, 0, false}};
+    static const float x[] = {5, 5, 5, 7, 9}; /* row 3 is as near to row 0 as to row 4 */
+    static const int32_t label[] = {0, 1, 1, 2, 3};
+    static const double target[] = {10, 21, 33, 70, 100};
+    static const size_t forward[] = {0, 1, 2, 3, 4}, backward[] = {4, 3, 2, 1, 0}, lone[] = {3};
+    static const double
+        by_label[][JUDGES] = {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
+        turned[][JUDGES] = {{1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}, {1, 1, 1}},
+        by_target[][JUDGES] = {{11, 46, 46},
+                               {11, 32.25, 32.25},
+                               {23, 17.25, 17.25},
+                               {60, 29, 29},
+                               {30, 66.5, 66.5}},
+        target_turned[][JUDGES] = {
+            {30, 66.5, 66.5}, {30, 29, 29}, {12, 17.25, 17.25}, {12, 32.25, 32.25}, {23, 46, 46}};
+    lm_scaler_rows rows = {.x = x, .n = 5, .d = 1, .label = label, .classes = 4};
     limn_context *ctx = make_context(NULL, 1, 1);
-    for (size_t i = 0; i < LM_COUNT(cases); i++)
-        assert_int_equal(walk_once(ctx, cases[i].b, cases[i].a, cases[i].z).taken, cases[i].taken);
+    const lm_row_list up = {forward, 5}, down = {backward, 5}, one = {lone, 1};
+    double loss[JUDGES];
+    must_lose(ctx, &rows, up, by_label);
+    must_lose(ctx, &rows, down, turned);
+    rows.label = NULL;
+    rows.target = target;
+    must_lose(ctx, &rows, up, by_target);
+    must_lose(ctx, &rows, down, target_turned);
+    assert_int_equal(lm_evidence_losses(ctx, &as_it_is, &rows, up, one, false, loss), LIMN_OK);
+    assert_true(loss[0] == 0); /* itself; and the mean of all five is 46.8 */
+    assert_true(fabs(loss[1] - 23.2) < 1e-12 && loss[2] == loss[1]);
     limn_context_free(ctx);
 }
 
-/* Wrong are rows 0..19, 0..9, 5..9, 0..9 and none. Each is compared with what is in force. */
+enum { ANSWERS = 9, CLASSES = 4 };
+
+/* Rows 1, 2, 3... answer for row 0, the nearest first. */
+static void ask_row_0(limn_context *ctx, const int32_t *label, const double *target, size_t n,
+                      double *loss) {
+    static const size_t row[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    static const float x[] = {0, 1, -2, 3, -4, 5, -6, 7, -8, 9};
+    lm_scaler_rows rows = {
+        .x = x, .n = n + 1, .d = 1, .label = label, .classes = CLASSES, .target = target};
+    const lm_row_list stored = {row + 1, n}, asked = {row, 1};
+    assert_int_equal(lm_evidence_losses(ctx, &as_it_is, &rows, stored, asked, false, loss),
+                     LIMN_OK);
+}
+
+static void test_the_majority_answers_and_ties_go_to_the_lower_class(void **state) {
+    (void)state;
+    static const struct {
+        size_t n;
+        int32_t label[ANSWERS], answer[JUDGES];
+    } cases[] = {{9, {3, 1, 1, 0, 0, 2, 2, 2, 2}, {3, 0, 2}},
+                 {9, {0, 2, 2, 1, 1, 1, 2, 0, 0}, {0, 1, 0}},
+                 {9, {3, 3, 3, 3, 3, 0, 0, 0, 0}, {3, 3, 3}},
+                 {9, {3, 2, 1, 0, 3, 2, 1, 0, 2}, {3, 3, 2}},
+                 {9, {2, 1, 3, 3, 1, 3, 1, 0, 0}, {2, 1, 1}},
+                 {9, {1, 3, 2, 0, 3, 0, 2, 2, 3}, {1, 3, 2}},
+                 {9, {2, 3, 3, 3, 0, 0, 0, 1, 1}, {2, 3, 0}},
+                 {8, {1, 3, 3, 2, 2, 1, 1, 2}, {1, 2, 1}},
+                 {7, {0, 2, 2, 3, 3, 3, 1}, {0, 2, 3}},
+                 {6, {3, 2, 2, 0, 0, 2}, {3, 0, 2}},
+                 {5, {3, 1, 2, 2, 1}, {3, 1, 1}},
+                 {4, {3, 1, 1, 3}, {3, 1, 1}},
+                 {4, {3, 2, 1, 0}, {3, 0, 0}},
+                 {3, {2, 3, 3}, {2, 3, 3}},
+                 {2, {1, 0}, {1, 0, 0}},
+                 {2, {2, 2}, {2, 2, 2}}};
+    limn_context *ctx = make_context(NULL, 1, 1);
+    for (size_t i = 0; i < LM_COUNT(cases); i++)
+        for (int32_t truth = 0; truth < CLASSES; truth++) {
+            int32_t label[ANSWERS + 1] = {truth};
+            double loss[JUDGES];
+            memcpy(label + 1, cases[i].label, sizeof cases[i].label);
+            ask_row_0(ctx, label, NULL, cases[i].n, loss);
+            for (size_t k = 0; k < JUDGES; k++)
+                if (loss[k] != (cases[i].answer[k] != truth))
+                    fail_msg("case %zu, class %d, judge %zu: loss %g", i, truth, k, loss[k]);
+        }
+    limn_context_free(ctx);
+}
+
+/* The sum of five or nine of the largest is infinite. */
+static void test_targets_are_answered_by_the_mean_which_cannot_overflow(void **state) {
+    (void)state;
+    static const struct {
+        size_t n;
+        double target[ANSWERS + 1], loss[JUDGES]; /* that of row 0 first */
+    } cases[] = {
+        {9, {1, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {2, 4, 6}},
+        {8, {-1, 3, 4, 5, 6, 7, -8, -8, -1}, {4, 6, 2}},
+        {4, {2, 3, 4, 5, 8}, {1, 3, 3}},
+        {2, {2, 3, 4}, {1, 1.5, 1.5}},
+        {9,
+         {0, 1e308, 1e308, 1e308, 1e308, 1e308, 1e308, 1e308, 1e308, 1e308},
+         {1e308, 1e308, 1e308}},
+        {9, {0, -1e300, -1e300, -1e300, -1e300, -1e300, 0, 0, 0, 0}, {1e300, 1e300, 5e300 / 9}},
+        {5, {7e307, 1.7e308, 1.7e308, 1.7e308, 1.7e308, 1.7e308}, {1e308, 1e308, 1e308}},
+        {2, {1e300, 1e308, -1e308}, {1e308 - 1e300, 1e300, 1e300}}};
+    limn_context *ctx = make_context(NULL, 1, 1);
+    for (size_t i = 0; i < LM_COUNT(cases); i++) {
+        double loss[JUDGES];
+        ask_row_0(ctx, NULL, cases[i].target, cases[i].n, loss);
+        for (size_t k = 0; k < JUDGES; k++)
+            if (!(fabs(loss[k] - cases[i].loss[k]) <= 1e-12 * cases[i].loss[k]))
+                fail_msg("case %zu, judge %zu: loss %g", i, k, loss[k]);
+    }
+    limn_context_free(ctx);
+}
+
+/* The mean of the first rows of the list that are not the row itself: of 2 to the power of their
+ * number, so that it tells which these were. */
+static double mean_of_first(size_t n, size_t own) {
+    double sum = 0;
+    for (size_t i = 0, count = 0; count < n; i++)
+        if (i != own) {
+            sum += ldexp(1, (int)i);
+            count++;
+        }
+    return sum / (double)n;
+}
+
+/* All rows are equal: those at the first ten places find themselves among their ten nearest, later
+ * ones do not. Either way the first of the others answer. */
+static void test_among_many_duplicates_a_row_does_not_answer_for_itself(void **state) {
+    (void)state;
+    enum { N = 30, OFF = 7 };
+    static const size_t judges[JUDGES] = {1, 5, 9};
+    float x[N] = {0};
+    double target[N], loss[N * JUDGES];
+    size_t row[N];
+    lm_scaler_rows rows = {.x = x, .n = N, .d = 1, .target = target};
+    const lm_row_list list = {row, N};
+    limn_context *ctx = make_context(NULL, 1, 1);
+    for (size_t i = 0; i < N; i++) {
+        row[i] = (i + OFF) % N; /* places are not numbers of rows */
+        target[row[i]] = ldexp(1, (int)i);
+    }
+    assert_int_equal(lm_evidence_losses(ctx, &as_it_is, &rows, list, list, true, loss), LIMN_OK);
+    for (size_t i = 0; i < N * JUDGES; i++) {
+        size_t own = i / JUDGES;
+        double expected = fabs(mean_of_first(judges[i % JUDGES], own) - ldexp(1, (int)own));
+        assert_true(fabs(loss[i] - expected) <= 1e-12 * expected);
+    }
+    limn_context_free(ctx);
+}
+
+/* ---- the walk ---- */
+
+static const char *const names[CANDIDATES] = {"minmax", "none", "zscore", "rank", "gauss"};
+
+/* Of targets: whole numbers, so that many are equal, or any; some are infinite. */
+static void some_losses(lm_rng *rng, bool targets, bool any, double *loss, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        double whole = (double)lm_rng_below(rng, targets ? 9 : 2);
+        loss[i] = whole == 8 ? INFINITY : targets && any ? fabs(lm_rng_normal(rng)) : whole;
+    }
+}
+
+static void test_walks_are_those_of_a_slow_walk(void **state) {
+    (void)state;
+    enum { MOST = 60 };
+    counting count = {0};
+    limn_context *ctx = make_context(&count, 1, 1);
+    lm_rng rng = lm_rng_at(6, 6, 6);
+    size_t taken[CANDIDATES] = {0};
+    for (size_t round = 0; round < 2000; round++) {
+        double loss[CANDIDATES * MOST * JUDGES], needed[CANDIDATES];
+        int64_t z[CANDIDATES];
+        size_t n = 1 + lm_rng_below(&rng, MOST), candidates = 1 + lm_rng_below(&rng, CANDIDATES);
+        bool targets = round % 2;
+        lm_trials got, expected;
+        for (size_t c = 0; c < CANDIDATES; c++)
+            needed[c] = (double)(z[c] = (int64_t)lm_rng_below(&rng, 4) * (round % 7 > 0));
+        some_losses(&rng, targets, round % 3 == 0, loss, candidates * n * JUDGES);
+        size_t choice = slow_walk(names, z, candidates, targets, loss, n, &expected);
+        assert_int_equal(lm_evidence_walk(ctx, names, needed, candidates, targets, loss, n, &got),
+                         LIMN_OK);
+        assert_same_trials(&got, &expected);
+        assert_int_equal(lm_trials_choice(&got), choice);
+        taken[choice]++;
+    }
+    for (size_t c = 0; c < CANDIDATES; c++)
+        assert_true(taken[c] > 20); /* so walks of every length went by */
+    limn_context_free(ctx);
+    assert_int_equal(count.live, 0);
+}
+
+enum { HAND = 40 /* rows */ };
+
+/* Which answers of a row are wrong with the first candidate and with the second: a bit for each. */
+enum { MEND_3, MEND_2, MEND_1, MEND_2_BREAK_1, MEND_1_BREAK_1, BREAK_1, BREAK_3, SORTS };
+static const struct {
+    unsigned before, after;
+    size_t mends, breaks;
+} sorts[SORTS + 1] = {{7, 0, 3, 0}, {6, 0, 2, 0}, {3, 1, 1, 0}, {3, 4, 2, 1},
+                      {1, 2, 1, 1}, {0, 2, 0, 1}, {0, 7, 0, 3}, {5, 5, 0, 0}};
+
+/* Losses of the two; all rows beyond these keep their answers. */
+static void put_rows(const size_t *rows, double *loss) {
+    size_t left[SORTS], sort = 0;
+    memcpy(left, rows, sizeof left);
+    for (size_t i = 0; i < HAND; i++) {
+        while (sort < SORTS && left[sort] == 0)
+            sort++;
+        left[sort % SORTS] -= sort < SORTS;
+        for (size_t k = 0; k < JUDGES; k++) {
+            loss[i * JUDGES + k] = sorts[sort].before >> k & 1;
+            loss[(HAND + i) * JUDGES + k] = sorts[sort].after >> k & 1;
+        }
+    }
+}
+
+static bool walk_once(limn_context *ctx, const size_t *rows, double z) {
+    const double needed[] = {0, z};
+    double loss[2 * HAND * JUDGES], before = 0, after = 0;
+    size_t mends = 0, breaks = 0;
+    lm_trials t;
+    put_rows(rows, loss);
+    for (size_t i = 0; i < HAND * JUDGES; i++) {
+        before += loss[i];
+        after += loss[HAND * JUDGES + i];
+    }
+    for (size_t i = 0; i < SORTS; i++) {
+        mends += rows[i] * sorts[i].mends;
+        breaks += rows[i] * sorts[i].breaks;
+    }
+    assert_int_equal(lm_evidence_walk(ctx, names, needed, 2, false, loss, HAND, &t), LIMN_OK);
+    bool taken = t.list[1].taken;
+    assert_same_trials(&t, &(lm_trials){HAND,
+                                        2,
+                                        {{names[0], (uint64_t)before, 0, 0, true},
+                                         {names[1], (uint64_t)after, mends, breaks, taken}}});
+    assert_int_equal(lm_trials_choice(&t), taken);
+    return taken;
+}
+
+/* Of a row whose three answers become right together the gain is 3 and its square 9; where one
+ * becomes right and another wrong it is 0. */
+static void test_a_candidate_at_the_boundary_is_not_taken(void **state) {
+    (void)state;
+    static const struct {
+        size_t rows[SORTS];
+        double z;
+        bool taken;
+    } cases[] = {
+        {{0}, 1, false},
+        {{0, 0, 1}, 1, false}, /* 1 = sqrt(1) */
+        {{0, 0, 2}, 1, true},
+        {{1}, 1, false}, /* 3 = sqrt(9) */
+        {{2}, 1, true},
+        {{0, 1}, 1, false},
+        {{0, 2}, 1, true},
+        {{0, 0, 3, 0, 0, 1}, 1, false}, /* 2 = sqrt(4) */
+        {{0, 0, 4, 0, 0, 1}, 1, true},
+        {{3, 0, 0, 0, 0, 0, 1}, 1, false}, /* 6 = sqrt(36) */
+        {{3, 0, 1, 0, 0, 0, 1}, 1, true},
+        {{0, 2, 0, 0, 0, 1}, 1, false}, /* 3 = sqrt(9) */
+        {{0, 3, 0, 0, 0, 1}, 1, true},
+        {{0, 5, 0, 0, 0, 5}, 1, false}, /* 5 = sqrt(25) */
+        {{0, 0, 10, 0, 0, 6}, 1, false},
+        {{0, 0, 11, 0, 0, 6}, 1, true},
+        {{0, 0, 6, 0, 0, 10}, 1, false},
+        {{0, 0, 4}, 2, false}, /* 4 = 2 sqrt(4) */
+        {{0, 0, 5}, 2, true},
+        {{0, 4}, 2, false},
+        {{0, 5}, 2, true},
+        {{4}, 2, false}, /* 12 = 2 sqrt(36), though 12 > 2 sqrt(12) */
+        {{5}, 2, true},
+        {{0, 0, 0, 4}, 2, false}, /* 4 = 2 sqrt(4) */
+        {{0, 0, 0, 5}, 2, true},
+        {{0, 0, 4, 0, 20}, 2, false}, /* rows without a gain do not count... */
+        {{0, 0, 5, 0, 20}, 2, true},  /* ...though 5 < 2 sqrt(25 + 20) */
+        {{0, 0, 12, 0, 0, 4}, 2, false},
+        {{0, 0, 13, 0, 0, 4}, 2, true},
+        {{12, 0, 0, 0, 0, 0, 4}, 2, false}, /* 24 = 2 sqrt(144) */
+        {{13, 0, 0, 0, 0, 0, 4}, 2, true},
+        {{0, 0, 0, 0, 30}, 0, false},
+        {{1, 0, 0, 0, 0, 0, 1}, 0, false},
+        {{0, 0, 3, 0, 0, 0, 1}, 0, false},
+        {{0, 0, 1}, 0, true},
+        {{0, 0, 0, 0, 0, 0, 20}, 1, false},
+    };
+    limn_context *ctx = make_context(NULL, 1, 1);
+    for (size_t i = 0; i < LM_COUNT(cases); i++)
+        if (walk_once(ctx, cases[i].rows, cases[i].z) != cases[i].taken)
+            fail_msg("case %zu", i);
+    limn_context_free(ctx);
+}
+
+/* Wrong are, with each candidate, the rows below these by each judge, from the first on that is
+ * given. */
 static void test_each_candidate_is_compared_with_the_one_in_force(void **state) {
     (void)state;
-    static const char *const names[] = {"minmax", "none", "zscore", "rank", "gauss"};
     static const double needed[] = {0, 1, 3, 1, 2};
-    static const size_t wrong[CANDIDATES][2] = {{0, 20}, {0, 10}, {5, 10}, {0, 10}, {0, 0}};
-    static const lm_trial expected[CANDIDATES] = {{NULL, 20, 0, 0, true},
-                                                  {NULL, 10, 10, 0, true},
-                                                  {NULL, 5, 5, 0, false}, /* 5 < 3 sqrt(5) */
-                                                  {NULL, 10, 0, 0, false},
-                                                  {NULL, 0, 10, 0, true}};
-    double loss[CANDIDATES * HAND];
+    static const struct {
+        size_t first, below[JUDGES];
+    } wrong[CANDIDATES] = {
+        {0, {20, 20, 20}}, {0, {10, 10, 20}}, {5, {10, 10, 25}}, {0, {10, 11, 19}}, {0, {0, 0, 0}}};
+    static const lm_trials expected = {HAND,
+                                       CANDIDATES,
+                                       {{"minmax", 60, 0, 0, true},
+                                        {"none", 40, 20, 0, true},    /* 20 > sqrt(40) */
+                                        {"zscore", 30, 15, 5, false}, /* 10 < 3 sqrt(50) */
+                                        {"rank", 40, 1, 1, false},
+                                        {"gauss", 0, 40, 0, true}}};
+    double loss[CANDIDATES * HAND * JUDGES];
     lm_trials trials = {.rows = 0};
     assert_int_equal(lm_trials_choice(&trials), 0);
     limn_context *ctx = make_context(NULL, 1, 1);
-    for (size_t i = 0; i < LM_COUNT(loss); i++)
-        loss[i] = i % HAND >= wrong[i / HAND][0] && i % HAND < wrong[i / HAND][1];
+    for (size_t i = 0; i < LM_COUNT(loss); i++) {
+        size_t c = i / JUDGES / HAND, row = i / JUDGES % HAND;
+        loss[i] = row >= wrong[c].first && row < wrong[c].below[i % JUDGES];
+    }
     assert_int_equal(lm_evidence_walk(ctx, names, needed, CANDIDATES, false, loss, HAND, &trials),
                      LIMN_OK);
-    for (size_t c = 0; c < CANDIDATES; c++) {
-        assert_string_equal(trials.list[c].name, names[c]);
-        assert_int_equal(trials.list[c].wrong, expected[c].wrong);
-        assert_int_equal(trials.list[c].mends, expected[c].mends);
-        assert_int_equal(trials.list[c].breaks, expected[c].breaks);
-        assert_int_equal(trials.list[c].taken, expected[c].taken);
-    }
+    assert_same_trials(&trials, &expected);
     assert_int_equal(lm_trials_choice(&trials), 4);
     limn_context_free(ctx);
 }
 
-/* Of the losses 1 1 2 9 and 0 1 2 8, sorted 0 1 1 1 2 2 8 9, the median is the fourth: 1. */
-static void test_targets_count_as_wrong_above_the_median_of_all_losses(void **state) {
+/* The fourth of eight losses of each judge: of 0 1 1 1 2 2 8 9 it is 1, of 5 10 20 30 40 50 60 70
+ * it is 30, and of .1 and seven times .3 it is .3. */
+static void test_targets_count_as_wrong_above_the_median_of_their_judge(void **state) {
     (void)state;
-    static const char *const names[] = {"minmax", "none"};
-    static const double needed[] = {0, 0}, loss[] = {1, 9, 2, 1, 0, 2, 1, 8};
+    static const double loss[2 * 4 * JUDGES] = {
+        1, 40, .3, 9, 10, .3, 2, 30, .3, 1, 20, .3, /* wrong: 9, 2; 40 */
+        0, 50, .3, 2, 60, .3, 1, 70, .3, 8, 5,  .1, /* wrong: 2, 8; 50, 60, 70 */
+    };
+    static const double needed[] = {0, 0};
+    static const lm_trials first = {4, 2, {{"minmax", 3, 0, 0, true}, {"none", 5, 1, 3, false}}},
+                           turned = {4, 2, {{"minmax", 5, 0, 0, true}, {"none", 3, 3, 1, true}}};
+    double other[2 * 4 * JUDGES];
     lm_trials trials;
     counting count = {0};
     limn_context *ctx = make_context(&count, 1, 1);
     long before = count.live;
     assert_int_equal(lm_evidence_walk(ctx, names, needed, 2, true, loss, 4, &trials), LIMN_OK);
-    assert_int_equal(trials.list[0].wrong, 2);  /* 9 2 */
-    assert_int_equal(trials.list[1].wrong, 2);  /* 2 8 */
-    assert_int_equal(trials.list[1].mends, 1);  /* 2 became 1 */
-    assert_int_equal(trials.list[1].breaks, 1); /* 1 became 8 */
-    assert_false(trials.list[1].taken);
-    count.fail_at = 1;
-    assert_int_equal(lm_evidence_walk(ctx, names, needed, 2, true, loss, 4, &trials),
-                     LIMN_E_MEMORY);
-    assert_int_equal(count.live, before);
+    assert_same_trials(&trials, &first);
+    memcpy(other, loss + 4 * JUDGES, sizeof other / 2);
+    memcpy(other + 4 * JUDGES, loss, sizeof other / 2);
+    assert_int_equal(lm_evidence_walk(ctx, names, needed, 2, true, other, 4, &trials), LIMN_OK);
+    assert_same_trials(&trials, &turned);
+    for (unsigned n = 1; n <= JUDGES; n++) {
+        count.fail_at = n;
+        assert_int_equal(lm_evidence_walk(ctx, names, needed, 2, true, loss, 4, &trials),
+                         LIMN_E_MEMORY);
+        assert_int_equal(count.live, before);
+    }
     limn_context_free(ctx);
 }
 
@@ -379,13 +610,17 @@ int main(void) {
         cmocka_unit_test(test_parts_depend_on_the_seed_and_stream_and_on_no_later_part),
         cmocka_unit_test(test_every_row_is_drawn_equally_often),
         cmocka_unit_test(test_a_split_that_fails_leaves_nothing_behind),
-        cmocka_unit_test(test_losses_are_those_of_a_slow_nearest_neighbour),
+        cmocka_unit_test(test_losses_are_those_of_slow_neighbours),
         cmocka_unit_test(test_losses_of_huge_tiny_and_equal_rows_are_exact_too),
-        cmocka_unit_test(test_ties_go_to_the_first_stored_row_that_is_another_one),
         cmocka_unit_test(test_losses_are_the_same_for_any_number_of_threads),
+        cmocka_unit_test(test_ties_go_to_the_first_stored_row_that_is_another_one),
+        cmocka_unit_test(test_the_majority_answers_and_ties_go_to_the_lower_class),
+        cmocka_unit_test(test_targets_are_answered_by_the_mean_which_cannot_overflow),
+        cmocka_unit_test(test_among_many_duplicates_a_row_does_not_answer_for_itself),
+        cmocka_unit_test(test_walks_are_those_of_a_slow_walk),
         cmocka_unit_test(test_a_candidate_at_the_boundary_is_not_taken),
         cmocka_unit_test(test_each_candidate_is_compared_with_the_one_in_force),
-        cmocka_unit_test(test_targets_count_as_wrong_above_the_median_of_all_losses),
+        cmocka_unit_test(test_targets_count_as_wrong_above_the_median_of_their_judge),
     };
     return cmocka_run_group_tests_name("evidence for scalings", tests, NULL, NULL);
 }
