@@ -174,7 +174,7 @@ limn_status lm_evidence_losses(limn_context *ctx, const lm_scaler *scaler,
 
 /* ---- the walk ---- */
 
-/* The loss of judge k above which an answer counts as wrong: of n answers per candidate. */
+/* The loss of judge k above which an answer counts as wrong; n: its answers, of all candidates. */
 static limn_status find_limit(limn_context *ctx, bool targets, const double *loss, size_t n,
                               size_t k, double *limit) {
     *limit = 0.5;

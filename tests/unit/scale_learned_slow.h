@@ -58,6 +58,20 @@ static inline sample scene_make(scene kind, size_t n, size_t d, size_t classes, 
     return s;
 }
 
+/* Whole numbers: ties and duplicates. */
+static inline void round_rows(sample *s) {
+    for (size_t k = 0; k < s->rows.n * s->rows.d; k++)
+        s->x[k] = roundf(s->x[k]);
+}
+
+/* All other rows are alike, so that there is no map for the fold in which this one is held out. */
+static inline void single_out(sample *s, size_t row) {
+    for (size_t i = 0; i < s->rows.n; i++) {
+        s->label[i] = i == row;
+        s->target[i] = i == row;
+    }
+}
+
 /* LIMN_SCALE_LEARNED: the scaling of the columns is chosen, too. Else it is this one. */
 static inline limn_status try_learn(world *w, const sample *s, limn_scale kind, lm_scaler *scaler) {
     if (kind == LIMN_SCALE_LEARNED)

@@ -36,6 +36,18 @@ static inline void world_close(world *w) {
     assert_int_equal(w->count.live, 0);
 }
 
+/* Cancels at a report; cancel_at 0: never. */
+typedef struct listener {
+    int warnings, heard, cancel_at;
+    char warning[300];
+} listener;
+
+static inline int hear_progress(void *user, const limn_progress *progress) {
+    listener *l = user;
+    (void)progress;
+    return ++l->heard == l->cancel_at;
+}
+
 static inline double *doubles(size_t n) {
     return calloc(n ? n : 1, sizeof(double));
 }

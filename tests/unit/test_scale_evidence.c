@@ -456,7 +456,8 @@ static void put_rows(const size_t *rows, double *loss) {
     for (size_t i = 0; i < HAND; i++) {
         while (sort < SORTS && left[sort] == 0)
             sort++;
-        left[sort % SORTS] -= sort < SORTS;
+        if (sort < SORTS)
+            left[sort]--;
         for (size_t k = 0; k < JUDGES; k++) {
             loss[i * JUDGES + k] = sorts[sort].before >> k & 1;
             loss[(HAND + i) * JUDGES + k] = sorts[sort].after >> k & 1;

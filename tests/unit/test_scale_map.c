@@ -702,16 +702,6 @@ static void test_every_failed_allocation_is_reported(void **state) {
     sample_free(&rows);
 }
 
-typedef struct listener {
-    int heard, cancel_at;
-} listener;
-
-static int listen(void *user, const limn_progress *progress) {
-    listener *l = user;
-    (void)progress;
-    return ++l->heard == l->cancel_at;
-}
-
 static void test_fitting_can_be_cancelled_at_any_report(void **state) {
     (void)state;
     sample s = sample_make(40, 3, 3, 1);
@@ -719,8 +709,8 @@ static void test_fitting_can_be_cancelled_at_any_report(void **state) {
     for (int at = 1; status != LIMN_OK; at++) {
         world w;
         world_open(&w, 1 + at % 3);
-        listener l = {0, at};
-        w.ctx->progress = listen;
+        listener l = {.cancel_at = at};
+        w.ctx->progress = hear_progress;
         w.ctx->user = &l;
         status = fit_two(&w, &s);
         assert_int_equal(status, l.heard < at ? LIMN_OK : LIMN_E_CANCELLED);

@@ -1,8 +1,9 @@
-/* test_scale_store.c: what a model file keeps of rank and gauss, and of how they were chosen; and
- * damaged files, resealed so that their checksums are right. */
+/* test_scale_store.c: what a model file keeps of rank and gauss, of how they were chosen and
+ * whether a map follows; and damaged files, resealed so that their checksums are right. */
 #include "data_world.h"
 #include "reseal.h"
 #include "scale_curves_slow.h"
+#include "scale_evidence_slow.h"
 
 enum { FEATURES = 4, TABLE_AT = 64, ENTRY = 64, ENTRY_OFFSET = 32 };
 
@@ -11,7 +12,8 @@ typedef struct bytes {
     size_t size;
 } bytes;
 
-/* Three columns with 2, 5 and 3 knots, one that is constant, and two lists of trials. */
+/* Three columns with 2, 5 and 3 knots, one that is constant, and two lists of trials, with counts
+ * up to three per row. */
 static lm_scaler sample(world *w, limn_scale kind) {
     static const char *const names[] = {"minmax", "none", "zscore", "rank", "gauss"};
     float x[7 * FEATURES];
@@ -25,8 +27,8 @@ static lm_scaler sample(world *w, limn_scale kind) {
     assert_int_equal(s.kept, 3);
     s.chosen = (lm_trials){.rows = 60, .count = 5};
     for (size_t c = 0; c < 5; c++)
-        s.chosen.list[c] = (lm_trial){names[c], 20 - c, 3 * c, 60 - c, c % 2 == 0};
-    s.gate = (lm_trials){.rows = 1, .count = 1, .list = {{"identity", 1, 0, 0, true}}};
+        s.chosen.list[c] = (lm_trial){names[c], 20 - c, 3 * c, 180 - c, c % 2 == 0};
+    s.gate = (lm_trials){.rows = 1, .count = 1, .list = {{"identity", 3, 0, 0, true}}};
     return s;
 }
 
@@ -53,16 +55,6 @@ static limn_status load(world *w, bytes b, size_t features, lm_scaler *s) {
         status = lm_scaler_load(w->ctx, file, features, s);
     lm_file_close(file);
     return status;
-}
-
-static void assert_same_trials(const lm_trials *a, const lm_trials *b) {
-    assert_true(a->rows == b->rows && a->count == b->count);
-    for (size_t i = 0; i < a->count; i++) {
-        const lm_trial *one = &a->list[i], *other = &b->list[i];
-        assert_string_equal(one->name, other->name);
-        assert_true(one->wrong == other->wrong && one->mends == other->mends &&
-                    one->breaks == other->breaks && one->taken == other->taken);
-    }
 }
 
 static void check_round_trip(world *w, const lm_scaler *s, const float *x, size_t n) {
@@ -214,14 +206,19 @@ static void test_numbers_that_cannot_be_true_are_refused(void **state) {
         {"keep", 1, 3, "scaled feature 3 does not exist"},
         {"keep", 2, 4, "scaled feature 3 does not exist"},
         {"keep", 2, (double)INFINITY, "invalid value"},
-        {"chosen_trials", 0, 60, NULL},
-        {"chosen_trials", 0, 61, "a trial of its scaling is not valid"},
+        {"chosen_trials", 0, 180, NULL},
+        {"chosen_trials", 0, 181, "a trial of its scaling is not valid"},
+        {"chosen_trials", 5, 180, NULL},
+        {"chosen_trials", 5, 181, "a trial of its scaling is not valid"},
+        {"chosen_trials", 18, 180, NULL},
+        {"chosen_trials", 18, 181, "a trial of its scaling is not valid"},
         {"chosen_trials", 5, -1, "a trial of its scaling is not valid"},
         {"chosen_trials", 18, 0.5, "a trial of its scaling is not valid"},
         {"chosen_trials", 18, 1e300, "a trial of its scaling is not valid"},
         {"chosen_trials", 19, 2, "a trial of its scaling is not valid"},
         {"chosen_trials", 19, 0.5, "a trial of its scaling is not valid"},
-        {"gate_trials", 0, 2, "a trial of its scaling is not valid"},
+        {"gate_trials", 1, 3, NULL},
+        {"gate_trials", 0, 4, "a trial of its scaling is not valid"},
     };
     for (size_t i = 0; i < LM_COUNT(cases); i++)
         check_damage(cases[i].key, cases[i].at * sizeof(double), &cases[i].value, sizeof(double),
@@ -242,7 +239,11 @@ static void test_whole_numbers_that_cannot_be_true_are_refused(void **state) {
                  {"chosen_rows", 0, "outside 1 to"},
                  {"chosen_rows", -60, "outside 1 to"},
                  {"chosen_rows", 59, "a trial of its scaling is not valid"},
-                 {"chosen_rows", INT64_MAX, NULL},
+                 {"chosen_rows", INT64_MAX / 3, NULL},
+                 {"chosen_rows", INT64_MAX / 3 + 1, "outside 1 to 3074457345618258602"},
+                 {"chosen_rows", INT64_MAX, "outside 1 to"},
+                 {"gate_rows", INT64_MAX / 3, NULL},
+                 {"gate_rows", INT64_MAX / 3 + 1, "outside 1 to"},
                  {"gate_rows", 0, "outside 1 to"}};
     for (size_t i = 0; i < LM_COUNT(cases); i++)
         check_damage(cases[i].key, 0, &cases[i].value, sizeof cases[i].value, false,
@@ -304,6 +305,63 @@ static void test_missing_keys_and_unknown_names_are_refused(void **state) {
         check_damage(cases[i].key, cases[i].at, cases[i].text, strlen(cases[i].text), false,
                      cases[i].words);
 }
+
+/* ---- maps ---- */
+
+/* A saved sample whose kept features are mapped to two axes. */
+static bytes saved_with_map(world *w) {
+    static const double rows[] = {1, 0, 2, 0, 3, 1}, share[] = {0.25, 0.5, 0.25};
+    static const float mean[] = {0.5f, 0.25f, 0.75f};
+    lm_scaler s = sample(w, LIMN_SCALE_RANK);
+    assert_int_equal(lm_map_make(w->ctx, rows, mean, share, 3, 2, &s.map), LIMN_OK);
+    s.learned = true;
+    s.out = 2;
+    bytes b = saved(w, &s);
+    lm_scaler_free(&w->ctx->mem, &s);
+    return b;
+}
+
+/* The map is the third section. */
+static void hide_section(bytes b) {
+    char *name = (char *)b.at + TABLE_AT + 2 * ENTRY;
+    assert_string_equal(name, "scaler.map");
+    name[0] = 'q';
+}
+
+static void hide_key(bytes b, const char *key) {
+    *(value_of(b, key) - strlen(key) - 1) = 'Q';
+}
+
+/* The section is there if and only if the scaling is a learned one and says how many axes. */
+static void test_a_map_and_the_mention_of_it_come_together(void **state) {
+    (void)state;
+    static const char alone[] = "its scaling does not mention the map that it has";
+    static const struct {
+        bool learned, axes, section;
+        const char *words;
+    } cases[] = {{true, true, true, NULL},   {true, false, true, alone},
+                 {false, true, true, alone}, {false, false, true, alone},
+                 {true, false, false, NULL}, {true, true, false, "scaler.map"},
+                 {false, true, false, NULL}, {false, false, false, NULL}};
+    world w;
+    world_open(&w);
+    for (size_t i = 0; i < 2 * LM_COUNT(cases); i++) {
+        bytes b = saved_with_map(&w);
+        if (!cases[i / 2].learned && i % 2) /* it may also be said that it is not learned */
+            memset(value_of(b, "learned"), 0, sizeof(int64_t));
+        else if (!cases[i / 2].learned)
+            hide_key(b, "learned");
+        if (!cases[i / 2].axes)
+            hide_key(b, "axes");
+        if (!cases[i / 2].section)
+            hide_section(b);
+        must_refuse(&w, b, FEATURES, cases[i / 2].words);
+        lm_free(&w.ctx->mem, b.at);
+    }
+    world_close(&w);
+}
+
+/* ---- forged files ---- */
 
 /* A file of one column with a list of trials. */
 static bytes forge(world *w, size_t names, size_t numbers, const float *knots, size_t knot_bytes) {
@@ -419,6 +477,7 @@ int main(void) {
         cmocka_unit_test(test_whole_numbers_that_cannot_be_true_are_refused),
         cmocka_unit_test(test_curves_that_do_not_rise_are_refused),
         cmocka_unit_test(test_missing_keys_and_unknown_names_are_refused),
+        cmocka_unit_test(test_a_map_and_the_mention_of_it_come_together),
         cmocka_unit_test(test_lists_of_the_wrong_length_are_refused),
         cmocka_unit_test(test_a_huge_number_of_features_takes_no_memory),
         cmocka_unit_test(test_a_random_change_is_refused_or_harmless),
