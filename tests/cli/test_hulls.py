@@ -20,7 +20,7 @@ def lines(text):
 @pytest.mark.parametrize("more", [[], ["-p", "kernel=rbf"], ["-p", "neighbors=5"]])
 def test_answers_distances_and_probabilities_agree(limn, train_csv, test_csv, test_table, method,
                                                    more):
-    limn("train", train_csv, "-m", method, *DIM.get(method, []), *more, "-o", "m.limn")
+    limn("train", train_csv, "-m", method, *DIM.get(method, []), *more, "--scale", "none", "-o", "m.limn")
     labels = limn("predict", "m.limn", test_csv).stdout.split()
     scores = lines(limn("predict", "m.limn", test_csv, "--scores").stdout)
     proba = lines(limn("predict", "m.limn", test_csv, "--proba").stdout)
