@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { ROWS = 100000, PASSES = 7 };
@@ -121,7 +122,8 @@ static void show_file(limn_context *ctx, const char *path) {
                            .d = data->schema.features,
                            .label = data->label,
                            .classes = data->schema.labels.count};
-    show_all(ctx, path, &rows);
+    const char *slash = strrchr(path, '/');
+    show_all(ctx, slash ? slash + 1 : path, &rows);
     limn_data_free(data);
 }
 
