@@ -28,7 +28,7 @@ size_t lm_trials_choice(const lm_trials *trials) {
 
 /* ---- losses ---- */
 
-typedef struct hearing {
+typedef struct comparison {
     const lm_scaler *scaler;
     const lm_scaler_rows *rows;
     lm_row_list stored, asked;
@@ -36,9 +36,9 @@ typedef struct hearing {
     lm_nearest_set set;
     float *norms;
     double *loss;
-} hearing;
+} comparison;
 
-static limn_status store_rows(limn_context *ctx, hearing *h) {
+static limn_status store_rows(limn_context *ctx, comparison *h) {
     void *spare = NULL;
     size_t d = h->scaler->out;
     float *row = lm_alloc(&ctx->mem, d, sizeof *row);
@@ -56,7 +56,7 @@ static limn_status store_rows(limn_context *ctx, hearing *h) {
     return status;
 }
 
-static limn_status prepare(limn_context *ctx, hearing *h) {
+static limn_status prepare(limn_context *ctx, comparison *h) {
     limn_status status = store_rows(ctx, h);
     if (status != LIMN_OK)
         return status;
@@ -80,7 +80,7 @@ static size_t leave_out(const lm_nearest_found *near, size_t own, size_t *row) {
 }
 
 /* The class of most of the rows; ties go to the lower class. */
-static int32_t vote(const hearing *h, const size_t *row, size_t n) {
+static int32_t vote(const comparison *h, const size_t *row, size_t n) {
     int32_t best = 0;
     size_t most = 0;
     for (size_t i = 0; i < n; i++) {
@@ -95,14 +95,14 @@ static int32_t vote(const hearing *h, const size_t *row, size_t n) {
     return best;
 }
 
-static double mean(const hearing *h, const size_t *row, size_t n) {
+static double mean(const comparison *h, const size_t *row, size_t n) {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
         sum += h->rows->target[h->stored.row[row[i]]] / (double)n;
     return sum;
 }
 
-static void judge(const hearing *h, size_t asked, const lm_nearest_found *near) {
+static void judge(const comparison *h, size_t asked, const lm_nearest_found *near) {
     size_t row[MOST], truth = h->asked.row[asked];
     size_t count = leave_out(near, h->leave_out ? asked : SIZE_MAX, row);
     for (size_t k = 0; k < LM_JUDGES; k++) {
@@ -126,7 +126,7 @@ static limn_status take_memory(limn_context *ctx, const lm_scaler *scaler, memor
     return m->x && m->scratch ? lm_scaler_spare(ctx, scaler, &m->spare) : lm_fail_memory(ctx);
 }
 
-static void ask(const hearing *h, size_t first, size_t n, const memory *m) {
+static void ask(const comparison *h, size_t first, size_t n, const memory *m) {
     const lm_nearest_found *near;
     for (size_t i = 0; i < n; i++)
         lm_scaler_apply(h->scaler, h->rows->x + h->asked.row[first + i] * h->rows->d, 1,
@@ -140,7 +140,7 @@ static void ask(const hearing *h, size_t first, size_t n, const memory *m) {
 }
 
 static limn_status ask_piece(limn_context *ctx, void *user, size_t piece) {
-    const hearing *h = user;
+    const comparison *h = user;
     memory m = {.x = NULL};
     size_t first = piece * PIECE, left = h->asked.n - first;
     limn_status status = take_memory(ctx, h->scaler, &m);
@@ -155,12 +155,12 @@ static limn_status ask_piece(limn_context *ctx, void *user, size_t piece) {
 limn_status lm_evidence_losses(limn_context *ctx, const lm_scaler *scaler,
                                const lm_scaler_rows *rows, lm_row_list stored, lm_row_list asked,
                                bool leave_out, double *loss) {
-    hearing h = {.scaler = scaler,
-                 .rows = rows,
-                 .stored = stored,
-                 .asked = asked,
-                 .leave_out = leave_out,
-                 .loss = loss};
+    comparison h = {.scaler = scaler,
+                    .rows = rows,
+                    .stored = stored,
+                    .asked = asked,
+                    .leave_out = leave_out,
+                    .loss = loss};
     limn_status status = prepare(ctx, &h);
     if (status == LIMN_OK)
         status = lm_work(ctx, &(lm_job){.stage = "comparing scalings",

@@ -38,7 +38,7 @@ typedef struct lm_scaler {
     double target_offset, target_factor;
 } lm_scaler;
 
-/* auto and learned need labels or targets: without them auto is none. */
+/* auto and learned need labels or targets: without them auto is none and learned LIMN_E_USAGE. */
 limn_status lm_scaler_fit(limn_context *ctx, limn_scale kind, bool keep_constant,
                           const lm_scaler_rows *rows, lm_scaler *scaler);
 /* The columns alone: none, minmax, zscore, rank or gauss. */

@@ -12,19 +12,12 @@
 
 #include <cmocka.h>
 
+#include "scales.h"
+
 enum { ROWS = 60, FIRST = 20 };
 
 static const limn_task tasks[] = {LIMN_CLASSIFY, LIMN_REGRESS, LIMN_SEARCH, LIMN_OUTLIER,
                                   LIMN_DENSITY};
-static const limn_scale scales[] = {LIMN_SCALE_AUTO,   LIMN_SCALE_NONE, LIMN_SCALE_MINMAX,
-                                    LIMN_SCALE_ZSCORE, LIMN_SCALE_RANK, LIMN_SCALE_LEARNED};
-
-/* Maps are learned from labels or targets, and densities need lines. */
-static bool goes_with(limn_scale scale, limn_task task) {
-    if (scale == LIMN_SCALE_LEARNED)
-        return task == LIMN_CLASSIFY || task == LIMN_REGRESS;
-    return scale != LIMN_SCALE_RANK || task != LIMN_DENSITY;
-}
 
 static limn_model *train(limn_context *ctx, const lm_method *method, const limn_data *data,
                          size_t n, limn_scale scale) {
