@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-enum { BF_FILE_VERSION = 2, BF_CHUNK = 64, BF_GROUP = 8, BF_MEASURED = 128 };
+enum { BF_FILE_VERSION = 3, BF_CHUNK = 64, BF_GROUP = 8, BF_MEASURED = 128 };
 #define BF_NONE UINT32_MAX
 
 /* In the order of the choices in the parameter table. */
@@ -48,21 +48,34 @@ typedef struct bf_store {
     size_t free_count;
     bool owned;
     /* Derived. */
-    uint32_t *refs;          /* nodes per point, in all trees */
+    uint32_t *refs;          /* per point: nodes in all trees, and 1 if held */
+    uint8_t *held;           /* 1: the tree being refreshed has the point or has it before itself */
     uint32_t *older, *newer; /* live points in the order of their ids; only if owned */
     uint32_t oldest, newest;
     bool bytes;    /* all rows are whole numbers 0..255 (and the metric can use that) */
     uint8_t *byte; /* slots x stride: the rows again; NULL unless bytes */
-    bool hashed;   /* style=forest: equal rows are found */
+    bool hashed;   /* style=forest: equal rows are found ... */
+    bool all;      /* ... and are kept beside each other, instead of the newest alone */
+    uint32_t *hash, *same_older, *same_newer;
     uint32_t *table;
     size_t table_size; /* a power of two, or 0 */
 } bf_store;
 
 void bf_store_free(const limn_allocator *mem, bf_store *s);
-/* Makes room for one more point; copies a view first. False: out of memory, nothing changed. */
+/* Makes room for this many points, at least those that there are; copies a view first. False: out
+ * of memory, nothing changed that can be seen. */
+bool bf_store_make(const limn_allocator *mem, bf_store *s, size_t capacity);
+/* The same for one more point. */
 bool bf_store_reserve(const limn_allocator *mem, bf_store *s);
-/* Makes what is derived from rows and states: refs (zero), bytes and the table. */
+/* Makes what queries need besides what is in a file: refs and held (zero), bytes and the table. */
 bool bf_store_derive(const limn_allocator *mem, bf_store *s);
+/* Makes the table large enough for this many points. */
+bool bf_store_make_table(const limn_allocator *mem, bf_store *s, size_t points);
+/* The live points in the order of their ids. */
+void bf_store_order(const bf_store *s, uint32_t *slots);
+/* Of a padded row; -0 counts as 0. */
+uint64_t bf_hash_row(const bf_store *s, const float *x);
+bool bf_equal_rows(size_t d, const float *a, const float *b);
 /* Adds a point into reserved room as the newest; x holds stride floats, bytes is what bf_bytes
  * returned for it, or NULL. */
 uint32_t bf_store_put(bf_store *s, const float *x, const uint8_t *bytes, double norm, int32_t label,
@@ -76,11 +89,10 @@ void bf_store_renew(bf_store *s, uint32_t slot, uint64_t id);
 void bf_store_forget(bf_store *s, uint32_t slot);
 /* Frees the slots of signposts that no node uses. */
 void bf_store_sweep(bf_store *s);
-/* The live point equal to x, or BF_NONE. */
+/* One reference less; the slot of a signpost without references becomes free. */
+void bf_store_release(bf_store *s, uint32_t slot);
+/* The newest live point equal to x, or BF_NONE. */
 uint32_t bf_store_find(const bf_store *s, const float *x);
-/* Removes free slots and sorts points by id. moved: the new slot of each old one. There must be no
- * signposts. */
-bool bf_store_pack(const limn_allocator *mem, bf_store *s, uint32_t *moved);
 
 /* ---- tree.c ---- */
 
@@ -95,9 +107,22 @@ typedef struct bf_tree {
     size_t depth; /* nodes on the longest path */
     bf_node *node;
     uint32_t *arena;
-    uint64_t epoch; /* refreshes so far, including those from compacting */
-    uint64_t step;  /* j of the next threshold */
+    uint32_t spare[30]; /* blocks that are free again: the first of each capacity */
+    uint64_t epoch;     /* refreshes so far, including those from compacting */
+    uint64_t step;      /* j of the next threshold */
 } bf_tree;
+
+/* The refresh of one tree, in slices: it grows while the tree that it replaces still answers. */
+typedef struct bf_growing {
+    bool on;
+    size_t number;         /* of the tree */
+    uint64_t start, quota; /* n when it began; points that it looks at per row */
+    size_t slots;          /* those in use when it began */
+    size_t done;           /* points that it has looked at: of these slots, then late ones */
+    uint32_t *late;        /* points that were stored or renewed since */
+    size_t late_count, late_room;
+    bf_tree tree;
+} bf_growing;
 
 typedef struct bf_model {
     limn_task task;
@@ -108,6 +133,7 @@ typedef struct bf_model {
     double rho, alpha;      /* alpha 0: all trees vote */
     uint64_t warmup, max_points;
     bool refresh, fixed_eps;
+    bool in_order; /* training is learning row by row; otherwise each tree has its own order */
     double eps;
     uint64_t seed, stream;
     uint64_t seen;           /* n */
@@ -119,7 +145,9 @@ typedef struct bf_model {
     void *caller_user;
     bf_store store;
     bf_tree *tree; /* trees */
-    bool owned;    /* nodes and arenas are */
+    bool owned;    /* nodes and arenas are, those of the growing tree, too */
+    bf_growing growing;
+    uint64_t due; /* n at which the next tree must be refreshed */
 } bf_model;
 
 /* A query or a row to learn. */
@@ -166,6 +194,8 @@ static inline double bf_unkey(uint32_t key) {
 
 /* What random numbers are drawn for. */
 enum { BF_TIES, BF_SAMPLE, BF_WARMUP, BF_REFRESH, BF_MEASURE };
+/* Seen, asked, spent and refreshes are less than this, so that no sum of them overflows. */
+#define BF_COUNT_LIMIT (UINT64_C(1) << 62)
 
 static inline uint64_t bf_hash(const bf_model *m, uint64_t purpose, uint64_t tree, uint64_t epoch,
                                uint64_t id) {
@@ -208,9 +238,10 @@ size_t bf_tree_places(const bf_tree *tree);
 void bf_tree_write(const bf_tree *tree, bf_node *node, uint32_t *arena);
 /* Makes `to` a copy of the tree in its own memory. False: out of memory, `to` is unchanged. */
 bool bf_tree_assign(const limn_allocator *mem, const bf_tree *from, bf_tree *to);
-/* Replaces tree by one that learns these points in this order. */
-bool bf_grow(const limn_allocator *mem, const bf_model *m, uint64_t number, const size_t *points,
-             size_t count, int threads, bf_tree *tree);
+void bf_tree_clear(bf_tree *tree);
+/* The tree learns these points in this order. False: out of memory; it may have learned some. */
+bool bf_extend(const limn_allocator *mem, const bf_model *m, uint64_t number, const size_t *points,
+               size_t count, int threads, bf_tree *tree);
 
 /* ---- ahead.c: descents for upcoming rows, by several threads ---- */
 
@@ -249,7 +280,8 @@ typedef struct bf_vote {
     double *votes;    /* classes */
     double sum, mean; /* of the weights; weighted, of the values */
     size_t voters;
-    bool exact; /* some are at distance 0: only those count */
+    bool exact;   /* some are at distance 0: only those count */
+    bool abstain; /* ... or, when queries are measured, they do not vote */
 } bf_vote;
 
 /* Lets the forest vote. ends, known: per tree, found earlier or filled in here; or NULL. */
@@ -268,12 +300,59 @@ void bf_values(const void *model, const float *x, size_t n, double *values, void
 void bf_stats(const void *model, lm_stats *stats);
 void bf_touched(const void *model, const float *x, size_t n, lm_touched *sum, void *scratch);
 
+/* ---- build.c: all trees at once, and the refresh of one ---- */
+
+/* Builds all trees of the warm-up if it is time. *changed: whether it was. */
+limn_status bf_warm_up(limn_context *ctx, bf_model *m, bool *changed);
+/* Builds all trees from the stored points, as in the warm-up or as their next refresh. */
+limn_status bf_build_all(limn_context *ctx, bf_model *m, bool warmup);
+/* Adds the nodes of a tree to the count of nodes, or subtracts them. */
+void bf_count_nodes(bf_model *m, const bf_tree *tree, bool back);
+/* Counts the refreshes of a tree that n rows would have brought. */
+void bf_refresh_skip(bf_model *m, size_t tree);
+/* Sets when the next tree is due. */
+void bf_refresh_plan(bf_model *m);
+/* After a row: if a tree is due, the one that was growing takes its place, and the due one begins
+ * to grow. *changed: whether a tree was replaced. */
+limn_status bf_refresh(limn_context *ctx, bf_model *m, bool *changed);
+/* The growing tree learns the share that is due after n rows. To be called before a point is
+ * renewed, dropped or stored in a slot used before, and at the end of a lesson. */
+limn_status bf_refresh_catch_up(limn_context *ctx, bf_model *m);
+/* Makes room for one more late point, and adds it if a tree is growing. */
+bool bf_refresh_reserve(const limn_allocator *mem, bf_model *m);
+void bf_refresh_late(bf_model *m, uint32_t slot);
+/* Abandons the growing tree. */
+void bf_refresh_stop(const limn_allocator *mem, bf_model *m);
+/* The i-th of n points in the order in which a refresh looks at them: a permutation. */
+size_t bf_shuffled(const bf_model *m, uint64_t tree, uint64_t epoch, size_t i, size_t n);
+/* 0.4 of the standard deviation of these targets, in the order given. */
+double bf_usual_eps(const double *value, const uint32_t *points, size_t count);
+
+/* ---- offline.c: the forest of a set of rows ---- */
+
+/* Rows in the order of their ids. */
+typedef struct bf_rows {
+    const float *x;
+    size_t stride;        /* floats from row to row */
+    const int32_t *label; /* classify */
+    const double *value;  /* regress */
+    const uint64_t *id;   /* NULL: a row's index */
+    const uint32_t *list; /* indices of the rows */
+    size_t count;
+} bf_rows;
+
+/* Replaces trees and points by those of the rows, depending on nothing but the rows, the
+ * parameters, the seed and n. keep: stores rows that are in no tree, too. On failure nothing has
+ * changed. */
+limn_status bf_offline(limn_context *ctx, bf_model *m, const bf_rows *rows, bool keep);
+/* Trains: all rows are there, each tree learns them in an order of its own. */
+limn_status bf_train_offline(limn_context *ctx, bf_model *m, const lm_train_set *set);
+
 /* ---- learn.c, forget.c ---- */
 
 limn_status bf_learn(limn_context *ctx, void *model, const lm_lesson *lesson, size_t *learned);
+limn_status bf_fail_nodes(limn_context *ctx, const bf_model *m);
 limn_status bf_widen(limn_context *ctx, void *model, size_t classes);
-/* Rebuilds trees first .. first+count-1 from the live points, as in the warm-up or as a refresh. */
-limn_status bf_rebuild(limn_context *ctx, bf_model *m, size_t first, size_t count, bool warmup);
 /* Makes the model own its nodes and points. */
 limn_status bf_own(limn_context *ctx, bf_model *m);
 limn_status bf_forget(limn_context *ctx, void *model, const uint64_t *ids, size_t count,
@@ -291,6 +370,8 @@ limn_scale bf_scaling(const lm_params *params);
 limn_status bf_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
                      void **model);
 void bf_destroy(const limn_allocator *mem, void *model);
+/* Whether rows of whole numbers 0..255 are compared as such. */
+bool bf_may_use_bytes(const bf_model *m);
 /* Sets what the parameters determine. */
 limn_status bf_configure(limn_context *ctx, const lm_params *params, bf_model *m);
 limn_status bf_save(limn_context *ctx, const void *model, lm_writer *writer);

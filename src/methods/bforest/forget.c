@@ -3,28 +3,28 @@
  * A forgotten point has no label and no vote from then on. If it is a node of a tree, the node
  * stays as a signpost (it still guides queries, with its row and its id) until that tree is
  * rebuilt. When more than half of all nodes are signposts, all trees are refreshed, so memory stays
- * bounded however many rows come and go. */
+ * bounded however many rows come and go.
+ *
+ * Compacting makes the forest that offline.c makes of the points: what they are, not how they came
+ * to be stored, determines every byte. */
 #include "methods/bforest/bforest.h"
 
 void bf_drop(bf_model *m, uint32_t slot) {
-    m->signposts += m->store.refs[slot];
+    m->signposts += m->store.refs[slot] - m->store.held[slot];
     bf_store_forget(&m->store, slot);
 }
 
-/* Rebuilds all trees from the stored points. */
-static limn_status build_all(limn_context *ctx, bf_model *m) {
-    return bf_rebuild(ctx, m, 0, m->trees, m->seen < m->warmup);
-}
-
 limn_status bf_trim(limn_context *ctx, bf_model *m, bool *changed) {
-    while (m->max_points && m->store.live > m->max_points) {
+    bool full = m->max_points && m->store.live > m->max_points;
+    limn_status status = full ? bf_refresh_catch_up(ctx, m) : LIMN_OK;
+    while (status == LIMN_OK && m->max_points && m->store.live > m->max_points) {
         bf_drop(m, m->store.oldest);
         *changed = true;
     }
-    if (m->signposts <= m->nodes / 2)
-        return LIMN_OK;
+    if (status != LIMN_OK || m->signposts <= m->nodes / 2)
+        return status;
     *changed = true;
-    return build_all(ctx, m);
+    return bf_build_all(ctx, m, m->seen < m->warmup);
 }
 
 typedef struct entry {
@@ -55,6 +55,8 @@ limn_status bf_forget(limn_context *ctx, void *opaque, const uint64_t *ids, size
     bool changed = false;
     *forgotten = 0;
     limn_status status = bf_own(ctx, m);
+    if (status == LIMN_OK)
+        status = bf_refresh_catch_up(ctx, m);
     if (status != LIMN_OK)
         return status;
     entry *entries = lm_alloc(&ctx->mem, s->live + 1, sizeof *entries);
@@ -75,27 +77,19 @@ limn_status bf_forget(limn_context *ctx, void *opaque, const uint64_t *ids, size
 
 limn_status bf_compact(limn_context *ctx, void *opaque) {
     bf_model *m = opaque;
-    if (!m->store.signposts && !m->store.free_count)
-        return LIMN_OK; /* nothing is left to remove: compacting twice equals compacting once */
-    limn_status status = bf_own(ctx, m);
-    if (status == LIMN_OK)
-        status = build_all(ctx, m);
-    if (status != LIMN_OK)
-        return status;
-    uint32_t *moved = lm_alloc(&ctx->mem, m->store.slots + 1, sizeof *moved);
-    if (!moved || !bf_store_pack(&ctx->mem, &m->store, moved)) {
-        lm_free(&ctx->mem, moved);
+    const bf_store *s = &m->store;
+    uint32_t *list = lm_alloc(&ctx->mem, s->live + 1, sizeof *list);
+    if (!list)
         return lm_fail_memory(ctx);
-    }
-    for (size_t t = 0; t < m->trees; t++) {
-        bf_tree *tree = &m->tree[t];
-        for (size_t i = 0; i < tree->nodes; i++) {
-            bf_node *node = &tree->node[i];
-            node->point = moved[node->point];
-            for (size_t k = 0; k < node->children; k++)
-                tree->arena[node->offset + k] = moved[tree->arena[node->offset + k]];
-        }
-    }
-    lm_free(&ctx->mem, moved);
-    return LIMN_OK;
+    bf_store_order(s, list);
+    bf_rows rows = {.x = s->x,
+                    .stride = s->stride,
+                    .label = s->label,
+                    .value = s->value,
+                    .id = s->id,
+                    .list = list,
+                    .count = s->live};
+    limn_status status = bf_offline(ctx, m, &rows, true);
+    lm_free(&ctx->mem, list);
+    return status;
 }

@@ -2,8 +2,8 @@
  *
  * Points are written as they are in memory. Trees are written one after another: nodes in the order
  * in which they were made, child blocks in the order of their nodes, without gaps. A child has a
- * larger number than its parent, so links cannot form a cycle. The hash of equal rows is rebuilt
- * when the file is opened. */
+ * larger number than its parent, so links cannot form a cycle. A tree that is being refreshed comes
+ * last. The hash of equal rows is rebuilt when the file is opened. */
 #include "methods/bforest/bforest.h"
 
 #include <math.h>
@@ -34,6 +34,15 @@ static limn_status put_about(const bf_model *m, lm_writer *writer) {
     lm_kv_put_int(kv, "trees", (int64_t)m->trees);
     lm_kv_put_int(kv, "slots", (int64_t)s->slots);
     lm_kv_put_int(kv, "free", (int64_t)s->free_count);
+    const bf_growing *g = &m->growing;
+    lm_kv_put_int(kv, "growing", g->on ? (int64_t)g->number : -1);
+    if (g->on) {
+        lm_kv_put_int(kv, "growing_since", (int64_t)g->start);
+        lm_kv_put_int(kv, "growing_quota", (int64_t)g->quota);
+        lm_kv_put_int(kv, "growing_slots", (int64_t)g->slots);
+        lm_kv_put_int(kv, "growing_late", (int64_t)g->late_count);
+        lm_kv_put_int(kv, "growing_done", (int64_t)g->done);
+    }
     return lm_kv_end(kv);
 }
 
@@ -71,15 +80,24 @@ typedef struct forest {
     uint32_t *arena;
 } forest;
 
+/* The trees of the model, then the growing one if there is one. */
+static size_t tree_count(const bf_model *m) {
+    return m->trees + m->growing.on;
+}
+
+static const bf_tree *tree_at(const bf_model *m, size_t t) {
+    return t < m->trees ? &m->tree[t] : &m->growing.tree;
+}
+
 static bool copy_trees(const bf_model *m, lm_writer *writer, forest *f) {
     size_t nodes = 0, places = 0;
-    f->record = lm_writer_memory(writer, m->trees, sizeof *f->record);
+    f->record = lm_writer_memory(writer, tree_count(m), sizeof *f->record);
     f->node = lm_writer_memory(writer, f->nodes, sizeof *f->node);
     f->arena = lm_writer_memory(writer, f->places, sizeof *f->arena);
     if (!f->record || !f->node || !f->arena)
         return false;
-    for (size_t t = 0; t < m->trees; t++) {
-        const bf_tree *tree = &m->tree[t];
+    for (size_t t = 0; t < tree_count(m); t++) {
+        const bf_tree *tree = tree_at(m, t);
         f->record[t] = (tree_record){tree->nodes, bf_tree_places(tree), tree->epoch, tree->step};
         bf_tree_write(tree, f->node + nodes, f->arena + places);
         nodes += tree->nodes;
@@ -90,20 +108,23 @@ static bool copy_trees(const bf_model *m, lm_writer *writer, forest *f) {
 
 static limn_status put_trees(limn_context *ctx, const bf_model *m, lm_writer *writer) {
     forest f = {.nodes = 0};
-    for (size_t t = 0; t < m->trees; t++) {
-        f.nodes += m->tree[t].nodes;
-        f.places += bf_tree_places(&m->tree[t]);
+    for (size_t t = 0; t < tree_count(m); t++) {
+        f.nodes += tree_at(m, t)->nodes;
+        f.places += bf_tree_places(tree_at(m, t));
     }
     if (!lm_writer_measures(writer) && !copy_trees(m, writer, &f))
         return lm_fail_memory(ctx);
     limn_status status = lm_writer_section(writer, "bforest.trees", BF_FILE_VERSION, f.record,
-                                           m->trees * sizeof *f.record);
+                                           tree_count(m) * sizeof *f.record);
     if (status == LIMN_OK && f.nodes)
         status = lm_writer_section(writer, "bforest.nodes", BF_FILE_VERSION, f.node,
                                    f.nodes * sizeof *f.node);
     if (status == LIMN_OK && f.places)
         status = lm_writer_section(writer, "bforest.children", BF_FILE_VERSION, f.arena,
                                    f.places * sizeof *f.arena);
+    if (status == LIMN_OK && m->growing.late_count)
+        status = lm_writer_section(writer, "bforest.late", BF_FILE_VERSION, m->growing.late,
+                                   m->growing.late_count * sizeof *m->growing.late);
     return status;
 }
 
@@ -123,20 +144,62 @@ limn_status bf_save(limn_context *ctx, const void *opaque, lm_writer *writer) {
 
 /* ---- loading: the points ---- */
 
+/* Whole numbers of a list of keys. */
+typedef struct number {
+    const char *key;
+    uint64_t *to;
+    int64_t most;
+} number;
+
+static limn_status get_numbers(lm_kv *kv, const number *list, size_t count) {
+    limn_status status = LIMN_OK;
+    for (size_t i = 0; i < count && status == LIMN_OK; i++) {
+        int64_t value = 0;
+        status = lm_kv_int(kv, list[i].key, 0, list[i].most, &value);
+        *list[i].to = (uint64_t)value;
+    }
+    return status;
+}
+
+/* The tree that is being refreshed, since version 3. */
+static limn_status get_growing(lm_kv *kv, bf_model *m) {
+    bf_growing *g = &m->growing;
+    int64_t growing = -1, slots = (int64_t)m->store.slots, most = (int64_t)BF_COUNT_LIMIT;
+    uint64_t in_use, late, done;
+    limn_status status = LIMN_OK;
+    if (kv->section.version > 2)
+        status = lm_kv_int(kv, "growing", -1, (int64_t)m->trees - 1, &growing);
+    if (status != LIMN_OK || growing < 0)
+        return status;
+    const number numbers[] = {{"growing_since", &g->start, (int64_t)m->seen},
+                              {"growing_quota", &g->quota, most},
+                              {"growing_slots", &in_use, slots},
+                              {"growing_late", &late, UINT32_MAX},
+                              {"growing_done", &done, slots + UINT32_MAX}};
+    status = get_numbers(kv, numbers, LM_COUNT(numbers));
+    g->on = true;
+    g->number = (size_t)growing;
+    g->slots = (size_t)in_use;
+    g->late_count = (size_t)late;
+    g->done = (size_t)done;
+    return status;
+}
+
 static limn_status get_about(limn_context *ctx, const lm_file *file, bf_model *m) {
     lm_kv kv;
-    int64_t seed = 0, stream = STREAM_1, trees = 0, slots = 0, unused = 0, counts[4] = {0};
-    static const char *const keys[] = {"seen", "built", "asked", "spent"};
-    uint64_t *const targets[] = {&m->seen, &m->built, &m->asked, &m->spent};
+    int64_t seed = 0, stream = STREAM_1, trees = 0, slots = 0, unused = 0,
+            most = (int64_t)BF_COUNT_LIMIT;
+    const number counts[] = {{"seen", &m->seen, most},
+                             {"built", &m->built, most},
+                             {"asked", &m->asked, BF_MEASURED - 1},
+                             {"spent", &m->spent, most}};
     limn_status status = lm_kv_open(ctx, file, "bforest.about", BF_FILE_VERSION, &kv);
     if (status == LIMN_OK)
         status = lm_kv_int(&kv, "seed", INT64_MIN, INT64_MAX, &seed);
     if (status == LIMN_OK && kv.section.version > 1)
         status = lm_kv_int(&kv, "stream", INT64_MIN, INT64_MAX, &stream);
-    for (size_t i = 0; i < LM_COUNT(keys) && status == LIMN_OK; i++) {
-        status = lm_kv_int(&kv, keys[i], 0, INT64_MAX, &counts[i]);
-        *targets[i] = (uint64_t)counts[i];
-    }
+    if (status == LIMN_OK)
+        status = get_numbers(&kv, counts, LM_COUNT(counts));
     if (status == LIMN_OK)
         status = lm_kv_real(&kv, "eps", 0, 1e300, &m->eps);
     if (status == LIMN_OK)
@@ -145,12 +208,15 @@ static limn_status get_about(limn_context *ctx, const lm_file *file, bf_model *m
         status = lm_kv_int(&kv, "slots", 0, UINT32_MAX - 2, &slots);
     if (status == LIMN_OK)
         status = lm_kv_int(&kv, "free", 0, slots, &unused);
-    if (status == LIMN_OK && (m->asked >= BF_MEASURED || m->built > m->seen))
-        status = lm_file_bad(ctx, file, "its counts are invalid");
     m->seed = (uint64_t)seed;
     m->stream = (uint64_t)stream;
     m->store.slots = (size_t)slots;
     m->store.free_count = (size_t)unused;
+    if (status == LIMN_OK)
+        status = get_growing(&kv, m);
+    const bf_growing *g = &m->growing;
+    if (status == LIMN_OK && (m->built > m->seen || g->done > g->slots + g->late_count))
+        status = lm_file_bad(ctx, file, "its counts are invalid");
     return status;
 }
 
@@ -209,6 +275,27 @@ static limn_status check_points(limn_context *ctx, const lm_file *file, bf_model
     return LIMN_OK;
 }
 
+/* Late points: slots, free ones among them if what was in them is forgotten. */
+static limn_status get_late(limn_context *ctx, const lm_file *file, bf_model *m) {
+    bf_growing *g = &m->growing;
+    const void *data;
+    if (!g->late_count)
+        return LIMN_OK;
+    limn_status status = lm_file_array(ctx, file, "bforest.late", BF_FILE_VERSION, g->late_count,
+                                       sizeof *g->late, &data);
+    if (status != LIMN_OK)
+        return status;
+    g->late = lm_alloc(&ctx->mem, g->late_count, sizeof *g->late);
+    if (!g->late)
+        return lm_fail_memory(ctx);
+    memcpy(g->late, data, g->late_count * sizeof *g->late);
+    g->late_room = g->late_count;
+    for (size_t i = 0; i < g->late_count; i++)
+        if (g->late[i] >= m->store.slots)
+            return lm_file_bad(ctx, file, "the points to be refreshed are invalid");
+    return LIMN_OK;
+}
+
 /* ---- loading: the trees ---- */
 
 /* Checks the child block of node i; depth: per node, 0 while nothing links to it. */
@@ -241,6 +328,7 @@ static bool block_fine(const bf_model *m, const bf_tree *tree, size_t i, size_t 
 
 static bool tree_fine(bf_model *m, bf_tree *tree, uint32_t *depth) {
     bf_store *s = &m->store;
+    bool grows = tree == &m->growing.tree;
     size_t used = 0;
     memset(depth, 0, tree->nodes * sizeof *depth);
     for (size_t i = 0; i < tree->nodes; i++) {
@@ -250,47 +338,63 @@ static bool tree_fine(bf_model *m, bf_tree *tree, uint32_t *depth) {
         if (point >= s->slots || s->state[point] == BF_FREE || !depth[i] ||
             !block_fine(m, tree, i, &used, depth))
             return false;
+        if (grows && s->held[point])
+            return false;
         s->refs[point]++;
-        m->signposts += s->state[point] == BF_SIGNPOST;
+        s->held[point] = grows;
+        m->signposts += !grows && s->state[point] == BF_SIGNPOST;
         tree->depth = depth[i] > tree->depth ? depth[i] : tree->depth;
     }
     return used == tree->used;
 }
 
-static limn_status get_records(limn_context *ctx, const lm_file *file, bf_model *m, size_t *most) {
-    const void *data, *node = NULL, *arena = NULL;
-    size_t nodes = 0, places = 0;
-    limn_status status = lm_file_array(ctx, file, "bforest.trees", BF_FILE_VERSION, m->trees,
-                                       sizeof(tree_record), &data);
-    const tree_record *records = data;
-    for (size_t t = 0; status == LIMN_OK && t < m->trees; t++) {
-        const tree_record *r = &records[t];
-        if (r->nodes > INT32_MAX || r->places > UINT32_MAX || r->epoch > INT64_MAX || r->step > 64)
+static bf_tree *tree_to(bf_model *m, size_t t) {
+    return t < m->trees ? &m->tree[t] : &m->growing.tree;
+}
+
+/* 100 * 2^step is less than 2^64. */
+enum { STEP_MOST = 56 };
+
+static limn_status check_records(limn_context *ctx, const lm_file *file, const tree_record *r,
+                                 size_t count, size_t *nodes, size_t *places) {
+    *nodes = *places = 0;
+    for (size_t t = 0; t < count; t++) {
+        if (r[t].nodes > INT32_MAX || r[t].places > UINT32_MAX - 1 || r[t].epoch > BF_COUNT_LIMIT ||
+            r[t].step > STEP_MOST)
             return lm_file_bad(ctx, file, "tree %zu is invalid", t);
-        nodes += (size_t)r->nodes;
-        places += (size_t)r->places;
-        *most = r->nodes > *most ? (size_t)r->nodes : *most;
+        *nodes += (size_t)r[t].nodes;
+        *places += (size_t)r[t].places;
     }
-    if (status == LIMN_OK && nodes > INT32_MAX)
-        return lm_file_bad(ctx, file, "the number of nodes, %zu, is invalid", nodes);
+    if (*nodes > INT32_MAX)
+        return lm_file_bad(ctx, file, "the number of nodes, %zu, is invalid", *nodes);
+    return LIMN_OK;
+}
+
+static limn_status get_records(limn_context *ctx, const lm_file *file, bf_model *m) {
+    const void *data, *node = NULL, *arena = NULL;
+    size_t nodes, places;
+    limn_status status = lm_file_array(ctx, file, "bforest.trees", BF_FILE_VERSION, tree_count(m),
+                                       sizeof(tree_record), &data);
+    const tree_record *r = data;
+    if (status == LIMN_OK)
+        status = check_records(ctx, file, r, tree_count(m), &nodes, &places);
     if (status == LIMN_OK && nodes)
         status = lm_file_array(ctx, file, "bforest.nodes", BF_FILE_VERSION, nodes, sizeof(bf_node),
                                &node);
     if (status == LIMN_OK && places)
         status = lm_file_array(ctx, file, "bforest.children", BF_FILE_VERSION, places,
                                sizeof(uint32_t), &arena);
-    m->nodes = nodes;
     nodes = places = 0;
-    for (size_t t = 0; status == LIMN_OK && t < m->trees; t++) {
-        const tree_record *r = &records[t];
-        m->tree[t] = (bf_tree){.nodes = (size_t)r->nodes,
-                               .used = (size_t)r->places,
-                               .epoch = r->epoch,
-                               .step = r->step,
-                               .node = node ? (bf_node *)(uintptr_t)node + nodes : NULL,
-                               .arena = arena ? (uint32_t *)(uintptr_t)arena + places : NULL};
-        nodes += (size_t)r->nodes;
-        places += (size_t)r->places;
+    for (size_t t = 0; status == LIMN_OK && t < tree_count(m); t++) {
+        *tree_to(m, t) = (bf_tree){.nodes = (size_t)r[t].nodes,
+                                   .used = (size_t)r[t].places,
+                                   .epoch = r[t].epoch,
+                                   .step = r[t].step,
+                                   .node = node ? (bf_node *)(uintptr_t)node + nodes : NULL,
+                                   .arena = arena ? (uint32_t *)(uintptr_t)arena + places : NULL};
+        nodes += (size_t)r[t].nodes;
+        places += (size_t)r[t].places;
+        m->nodes = t < m->trees ? nodes : m->nodes;
     }
     return status;
 }
@@ -300,14 +404,16 @@ static limn_status get_trees(limn_context *ctx, const lm_file *file, bf_model *m
     m->tree = lm_alloc_zero(&ctx->mem, m->trees, sizeof *m->tree);
     if (!m->tree)
         return lm_fail_memory(ctx);
-    limn_status status = get_records(ctx, file, m, &most);
+    limn_status status = get_records(ctx, file, m);
     if (status != LIMN_OK)
         return status;
+    for (size_t t = 0; t < tree_count(m); t++)
+        most = tree_at(m, t)->nodes > most ? tree_at(m, t)->nodes : most;
     uint32_t *depth = lm_alloc(&ctx->mem, most + 1, sizeof *depth);
     if (!depth)
         return lm_fail_memory(ctx);
-    for (size_t t = 0; t < m->trees && status == LIMN_OK; t++)
-        if (!tree_fine(m, &m->tree[t], depth))
+    for (size_t t = 0; t < tree_count(m) && status == LIMN_OK; t++)
+        if (!tree_fine(m, tree_to(m, t), depth))
             status = lm_file_bad(ctx, file, "the links of tree %zu are invalid", t);
     lm_free(&ctx->mem, depth);
     for (size_t i = 0; i < m->store.slots && status == LIMN_OK; i++)
@@ -337,7 +443,11 @@ limn_status bf_load(limn_context *ctx, const lm_file *file, const lm_shape *shap
     if (status == LIMN_OK)
         status = check_points(ctx, file, m);
     if (status == LIMN_OK)
+        status = get_late(ctx, file, m);
+    if (status == LIMN_OK)
         status = get_trees(ctx, file, m);
+    if (status == LIMN_OK)
+        bf_refresh_plan(m);
     if (status != LIMN_OK)
         bf_destroy(&ctx->mem, m);
     else

@@ -8,16 +8,10 @@
  * So the model always answers correctly for the row just learned. If the arrival of a row also
  * rebuilds trees or forgets old points, the forest is asked again and x is relearned if necessary.
  *
- * Warm-up: the first M rows are all stored. Whenever n has grown by half a power of two, and at M,
- * all trees are built from them: tree t has point t mod n as its root and then learns the points
- * that it samples in its own shuffled order. In between, rows are learned as usual. At M, points
- * that no tree took are dropped.
+ * With store=all every row is stored. Equal rows then stay beside each other; the newest answers.
  *
- * Refresh: when n passes 100 * 2^(j + t/T), tree t is rebuilt from the stored points that
- * hash(seed, t, epoch, id) samples, in a fresh shuffled order. */
+ * Warm-up and refresh: build.c. */
 #include "methods/bforest/bforest.h"
-
-#include "base/work.h"
 
 #include <math.h>
 
@@ -66,208 +60,6 @@ static bool work_make(const limn_allocator *mem, const bf_model *m, size_t n, in
     return bf_ahead_make(mem, m, n, threads, &w->ahead);
 }
 
-/* ---- building trees ---- */
-
-/* The memory that a thread builds in. */
-typedef struct bench {
-    size_t *order;
-    bf_tree tree;
-} bench;
-
-typedef struct building {
-    const limn_allocator *mem;
-    bf_model *m;
-    size_t *points; /* live ones, oldest first */
-    size_t count, first;
-    bool warmup;
-    int inside;     /* threads per tree */
-    bench *benches; /* one per thread */
-    bool *failed;   /* one per tree */
-} building;
-
-/* The tree's own root, then the points that it samples. */
-static size_t choose_for_warmup(const building *b, size_t tree, size_t *order) {
-    size_t root = tree % b->count, count = 0;
-    order[count++] = b->points[root];
-    for (size_t i = 0; i < b->count; i++)
-        if (i != root && bf_sampled(b->m, tree, 0, b->m->store.id[b->points[i]]))
-            order[count++] = b->points[i];
-    return count;
-}
-
-/* The points that it samples; if none, the one that is closest to being sampled. */
-static size_t choose_for_refresh(const building *b, size_t tree, uint64_t epoch, size_t *order) {
-    size_t count = 0, least = 0;
-    uint64_t smallest = UINT64_MAX;
-    for (size_t i = 0; i < b->count; i++) {
-        uint64_t id = b->m->store.id[b->points[i]];
-        uint64_t hash = bf_hash(b->m, BF_SAMPLE, tree, epoch, id);
-        if (bf_sampled(b->m, tree, epoch, id))
-            order[count++] = b->points[i];
-        if (hash < smallest) {
-            smallest = hash;
-            least = i;
-        }
-    }
-    if (!count)
-        order[count++] = b->points[least];
-    return count;
-}
-
-/* Which points the tree learns, and in which order; the first is the root. */
-static size_t choose_points(const building *b, size_t tree, uint64_t epoch, size_t *order) {
-    const bf_model *m = b->m;
-    size_t count =
-        b->warmup ? choose_for_warmup(b, tree, order) : choose_for_refresh(b, tree, epoch, order);
-    lm_rng rng = lm_rng_at(bf_hash(m, b->warmup ? BF_WARMUP : BF_REFRESH, tree, 0, 0), m->stream,
-                           b->warmup ? m->seen : epoch);
-    lm_rng_shuffle(&rng, order + b->warmup, count - b->warmup);
-    return count;
-}
-
-/* Each thread changes only its own trees and nothing shared. */
-static void build_one(void *user, size_t index, int thread) {
-    building *b = user;
-    bench *at = &b->benches[thread];
-    size_t number = b->first + index;
-    bf_tree *tree = &b->m->tree[number];
-    uint64_t epoch = tree->epoch + !b->warmup;
-    size_t count = b->count ? choose_points(b, number, epoch, at->order) : 0;
-    b->failed[index] = !bf_grow(b->mem, b->m, number, at->order, count, b->inside, &at->tree) ||
-                       !bf_tree_assign(b->mem, &at->tree, tree);
-    if (!b->failed[index])
-        tree->epoch = epoch;
-}
-
-/* Adds the nodes of some trees to the count, or subtracts them. */
-static void count_nodes(bf_model *m, size_t first, size_t count, bool back) {
-    bf_store *s = &m->store;
-    for (size_t t = first; t < first + count; t++) {
-        const bf_tree *tree = &m->tree[t];
-        for (size_t i = 0; i < tree->nodes; i++) {
-            uint32_t point = tree->node[i].point;
-            size_t signpost = s->state[point] == BF_SIGNPOST;
-            s->refs[point] += back ? UINT32_MAX : 1;
-            m->signposts += back ? (size_t)0 - signpost : signpost;
-        }
-        m->nodes += back ? (size_t)0 - tree->nodes : tree->nodes;
-    }
-}
-
-static void building_free(building *b, int threads) {
-    for (int t = 0; b->benches && t < threads; t++) {
-        lm_free(b->mem, b->benches[t].order);
-        bf_tree_free(b->mem, &b->benches[t].tree);
-    }
-    lm_free(b->mem, b->points);
-    lm_free(b->mem, b->benches);
-    lm_free(b->mem, b->failed);
-}
-
-static bool building_make(building *b, size_t trees, int threads) {
-    const bf_store *s = &b->m->store;
-    b->points = lm_alloc(b->mem, s->live + 1, sizeof *b->points);
-    b->benches = lm_alloc_zero(b->mem, (size_t)threads, sizeof *b->benches);
-    b->failed = lm_alloc_zero(b->mem, trees, sizeof *b->failed);
-    if (!b->points || !b->benches || !b->failed)
-        return false;
-    for (uint32_t i = s->oldest; i != BF_NONE; i = s->newer[i])
-        b->points[b->count++] = i;
-    for (int t = 0; t < threads; t++)
-        if (!(b->benches[t].order = lm_alloc(b->mem, b->count + 1, sizeof(size_t))))
-            return false;
-    return true;
-}
-
-limn_status bf_rebuild(limn_context *ctx, bf_model *m, size_t first, size_t count, bool warmup) {
-    building b = {.mem = &ctx->mem, .m = m, .first = first, .warmup = warmup};
-    int most = ctx->threads < LM_THREADS_MAX ? ctx->threads : LM_THREADS_MAX;
-    int threads = (size_t)most < count ? most : (int)count;
-    b.inside = most / threads;
-    bool fine = building_make(&b, count, threads);
-    if (fine) {
-        count_nodes(m, first, count, true);
-        lm_parallel(threads, count, build_one, &b);
-        count_nodes(m, first, count, false);
-        bf_store_sweep(&m->store);
-        for (size_t t = 0; t < count; t++)
-            fine = fine && !b.failed[t];
-    }
-    building_free(&b, threads);
-    return fine ? LIMN_OK : lm_fail_memory(ctx);
-}
-
-/* ---- when trees are built ---- */
-
-/* Increases by one whenever n has grown by half a power of two. */
-static unsigned stage_of(uint64_t n) {
-    unsigned bits = 0;
-    for (double square = (double)n * (double)n; square >= 1; square /= 2)
-        bits++;
-    return bits;
-}
-
-/* 0.4 of the standard deviation of the targets of the warm-up so far. */
-static void choose_eps(bf_model *m) {
-    const bf_store *s = &m->store;
-    double mean = 0, squares = 0;
-    size_t n = 0;
-    if (m->task != LIMN_REGRESS || m->fixed_eps)
-        return;
-    for (uint32_t i = s->oldest; i != BF_NONE; i = s->newer[i]) {
-        double step = s->value[i] - mean;
-        mean += step / (double)++n;
-        squares += step * (s->value[i] - mean);
-    }
-    double sd = n ? sqrt(squares / (double)n) : 0;
-    m->eps = isfinite(sd) ? 0.4 * sd : 0;
-}
-
-static void drop_untaken(bf_model *m) {
-    bf_store *s = &m->store;
-    for (uint32_t i = s->oldest, next; i != BF_NONE; i = next) {
-        next = s->newer[i];
-        if (!s->refs[i])
-            bf_drop(m, i);
-    }
-}
-
-static limn_status warm_up(limn_context *ctx, bf_model *m, bool *changed) {
-    if (m->built >= m->warmup || m->built == m->seen ||
-        (m->seen < m->warmup && stage_of(m->seen) == stage_of(m->built)))
-        return LIMN_OK;
-    choose_eps(m);
-    limn_status status = bf_rebuild(ctx, m, 0, m->trees, true);
-    if (status != LIMN_OK)
-        return status;
-    *changed = true;
-    m->built = m->seen;
-    if (m->seen >= m->warmup)
-        drop_untaken(m);
-    return LIMN_OK;
-}
-
-static double threshold(const bf_model *m, size_t tree) {
-    return 100 * exp2((double)m->tree[tree].step + (double)tree / (double)m->trees);
-}
-
-static limn_status refresh(limn_context *ctx, bf_model *m, bool *changed) {
-    limn_status status = LIMN_OK;
-    for (size_t t = 0; t < m->trees && m->refresh && status == LIMN_OK; t++) {
-        uint64_t before = m->tree[t].step;
-        bool due = false;
-        for (; (double)m->seen >= threshold(m, t); m->tree[t].step++)
-            due = due || threshold(m, t) > (double)m->warmup;
-        if (!due)
-            continue;
-        *changed = true;
-        status = bf_rebuild(ctx, m, t, 1, false);
-        if (status != LIMN_OK)
-            m->tree[t].step = before; /* the next row tries again */
-    }
-    return status;
-}
-
 /* ---- one row ---- */
 
 /* The mean of values that are all within eps of the target may, by rounding, be outside it. */
@@ -288,17 +80,21 @@ static void insist(const bf_model *m, bf_probe *p, work *w, const row *r) {
     }
 }
 
+limn_status bf_fail_nodes(limn_context *ctx, const bf_model *m) {
+    return lm_fail(ctx, LIMN_E_DATA,
+                   "bforest: the trees would have more than %zu nodes; use fewer trees or "
+                   "max_points",
+                   m->node_limit);
+}
+
 /* Reserves memory for what w->takes says, before anything changes. */
 static limn_status reserve(limn_context *ctx, bf_model *m, const work *w, bool store) {
     size_t nodes = m->nodes;
     for (size_t t = 0; t < m->trees; t++)
         nodes += w->takes[t];
     if (nodes > m->node_limit)
-        return lm_fail(ctx, LIMN_E_DATA,
-                       "bforest: the trees would have more than %zu nodes; use fewer trees or "
-                       "max_points",
-                       m->node_limit);
-    if (store && !bf_store_reserve(&ctx->mem, &m->store))
+        return bf_fail_nodes(ctx, m);
+    if (!bf_refresh_reserve(&ctx->mem, m) || (store && !bf_store_reserve(&ctx->mem, &m->store)))
         return lm_fail_memory(ctx);
     for (size_t t = 0; t < m->trees; t++)
         if (w->takes[t] && !bf_tree_reserve(&ctx->mem, &m->tree[t], w->ends[t].node))
@@ -309,11 +105,16 @@ static limn_status reserve(limn_context *ctx, bf_model *m, const work *w, bool s
 /* point: where the row is already stored, or BF_NONE. */
 static limn_status take(limn_context *ctx, bf_model *m, const bf_probe *p, work *w, const row *r,
                         bool store, uint32_t point) {
-    limn_status status = reserve(ctx, m, w, store && point == BF_NONE);
+    bool add = store && point == BF_NONE;
+    limn_status status = reserve(ctx, m, w, add);
+    if (status == LIMN_OK && (add ? m->store.free_count > 0 : point != BF_NONE))
+        status = bf_refresh_catch_up(ctx, m);
     if (status != LIMN_OK)
         return status;
-    if (store && point == BF_NONE)
+    if (add) {
         point = bf_store_put(&m->store, p->x, p->bytes, p->norm, r->label, r->value, r->id);
+        bf_refresh_late(m, point);
+    }
     for (size_t t = 0; t < m->trees; t++)
         if (w->takes[t]) {
             bf_tree_append(&m->tree[t], &w->ends[t], point);
@@ -373,8 +174,8 @@ static void answer(const bf_model *m, bf_probe *p, work *w, int32_t *class, doub
 static limn_status learn_row(limn_context *ctx, bf_model *m, work *w, const row *r, int32_t *class,
                              double *value) {
     bf_probe p = bf_probe_make(m, w->x, w->bytes, w->cache);
-    bool any = false, buffered = m->seen < m->warmup;
-    uint32_t same = bf_store_find(&m->store, w->x);
+    bool any = false, buffered = m->seen < m->warmup || m->store.all;
+    uint32_t same = m->store.all ? BF_NONE : bf_store_find(&m->store, w->x);
     for (size_t t = 0; t < m->trees; t++)
         w->known[t] = bf_ahead_end(m, &w->ahead, r->id, t, &w->ends[t]);
     bool measured = is_measured(m, r->id);
@@ -405,6 +206,7 @@ static limn_status learn_row(limn_context *ctx, bf_model *m, work *w, const row 
     if (same != BF_NONE) {
         w->ahead.rows = 0; /* with a new id it may win different ties */
         bf_store_renew(&m->store, same, r->id);
+        bf_refresh_late(m, same);
         if (m->task == LIMN_REGRESS)
             m->store.value[same] = r->value;
         else
@@ -420,14 +222,11 @@ static limn_status learn_row(limn_context *ctx, bf_model *m, work *w, const row 
  */
 static size_t rows_together(const bf_model *m, const work *w, const lm_lesson *lesson, size_t i) {
     size_t rows = lesson->n - i < w->ahead.most ? lesson->n - i : w->ahead.most;
-    double left = (double)rows;
     if (m->seen < m->warmup)
         return 0;
-    for (size_t t = 0; t < m->trees && m->refresh; t++) {
-        double until = ceil(threshold(m, t) - (double)m->seen);
-        left = until < left ? until : left;
-    }
-    return left >= 4 ? (size_t)left : 0; /* fewer are not worth starting threads */
+    if (m->due - m->seen < rows)
+        rows = (size_t)(m->due - m->seen);
+    return rows >= 4 ? rows : 0; /* fewer are not worth starting threads */
 }
 
 static void look_ahead(const bf_model *m, work *w, const lm_lesson *lesson, size_t i) {
@@ -447,9 +246,9 @@ static void look_ahead(const bf_model *m, work *w, const lm_lesson *lesson, size
 static limn_status settle(limn_context *ctx, bf_model *m, bool *changed) {
     limn_status status = bf_trim(ctx, m, changed);
     if (status == LIMN_OK)
-        status = warm_up(ctx, m, changed);
+        status = bf_warm_up(ctx, m, changed);
     if (status == LIMN_OK)
-        status = refresh(ctx, m, changed);
+        status = bf_refresh(ctx, m, changed);
     return status;
 }
 
@@ -489,6 +288,8 @@ limn_status bf_learn(limn_context *ctx, void *opaque, const lm_lesson *lesson, s
         if (status == LIMN_OK && (changed || unsure))
             status = repair(ctx, m, &w, &r);
     }
+    limn_status late = bf_refresh_catch_up(ctx, m);
+    status = status == LIMN_OK ? late : status;
     work_free(&ctx->mem, &w);
     return status;
 }

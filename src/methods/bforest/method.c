@@ -13,6 +13,14 @@ static const limn_param params[] = {
      .type = LIMN_PARAM_CHOICE,
      .default_value = "forest",
      .choices = "forest|paper"},
+    {.key = "order",
+     .help =
+         "training: each tree learns the rows in an order of its own, or all learn them in the "
+         "order of the file, as if they came one by one; auto: shuffle, or file for style=paper "
+         "or max_points",
+     .type = LIMN_PARAM_CHOICE,
+     .default_value = "auto",
+     .choices = "auto|shuffle|file"},
     {.key = "trees",
      .help = "number of trees; auto: set by preset, or 50 for style=paper",
      .type = LIMN_PARAM_INT,
@@ -69,6 +77,12 @@ static const limn_param params[] = {
      .type = LIMN_PARAM_CHOICE,
      .default_value = "l2",
      .choices = "l2|l1|cosine|caller"},
+    {.key = "store",
+     .help = "rows stored: those that some tree needs, or all, so that what is forgotten leaves no "
+             "trace after compacting",
+     .type = LIMN_PARAM_CHOICE,
+     .default_value = "needed",
+     .choices = "needed|all"},
     {.key = "max_points",
      .help = "most rows stored; the oldest are forgotten; 0: no limit",
      .type = LIMN_PARAM_INT,
@@ -77,8 +91,11 @@ static const limn_param params[] = {
      .max = 4e9},
 };
 
-static const lm_online online = {
-    .learn = bf_learn, .widen = bf_widen, .forget = bf_forget, .compact = bf_compact};
+static const lm_online online = {.params = "order=file",
+                                 .learn = bf_learn,
+                                 .widen = bf_widen,
+                                 .forget = bf_forget,
+                                 .compact = bf_compact};
 
 extern const lm_method lm_method_bforest;
 

@@ -25,6 +25,8 @@ static double weight_of(const bf_model *m, uint32_t key) {
 
 static void vote_for(const bf_model *m, bf_vote *v, uint32_t point, uint32_t key) {
     double weight = 1;
+    if (key == 0 && v->abstain)
+        return;
     if (key == 0 && !v->exact) { /* earlier votes no longer count */
         v->exact = true;
         v->sum = v->mean = 0;
@@ -104,7 +106,7 @@ static void ask_trees(const bf_model *m, bf_probe *p, bf_end *ends, bool *known,
 }
 
 static void clear_votes(const bf_model *m, bf_vote *v) {
-    *v = (bf_vote){.votes = v->votes};
+    *v = (bf_vote){.votes = v->votes, .abstain = v->abstain};
     if (m->task == LIMN_CLASSIFY)
         memset(v->votes, 0, m->classes * sizeof *v->votes);
 }
@@ -226,11 +228,13 @@ void bf_touched(const void *opaque, const float *x, size_t n, lm_touched *sum, v
 
 void bf_stats(const void *opaque, lm_stats *stats) {
     const bf_model *m = opaque;
-    size_t depth = 0, loose = 0;
+    size_t depth = 0, loose = 0, signposts = m->signposts;
     for (size_t t = 0; t < m->trees; t++)
         depth = m->tree[t].depth > depth ? m->tree[t].depth : depth;
     for (size_t i = 0; i < m->store.slots; i++)
-        loose += m->store.state[i] == BF_LIVE && !m->store.refs[i];
+        loose += m->store.state[i] == BF_LIVE && m->store.refs[i] == m->store.held[i];
+    for (size_t i = 0; i < m->growing.tree.nodes; i++) /* of the tree being refreshed */
+        signposts += m->store.state[m->growing.tree.node[i].point] == BF_SIGNPOST;
     double vectors = m->asked ? (double)m->spent / (double)m->asked : 1;
     const char *const names[] = {"trees",
                                  "points",
@@ -240,7 +244,7 @@ void bf_stats(const void *opaque, lm_stats *stats) {
                                  "points in no tree",
                                  "comparisons per query"};
     const double values[] = {(double)m->trees, (double)m->store.live, (double)m->nodes,
-                             (double)depth,    (double)m->signposts,  (double)loose,
+                             (double)depth,    (double)signposts,     (double)loose,
                              vectors};
     *stats = (lm_stats){.touched = touched_by(m, vectors), .count = LM_COUNT(values)};
     for (size_t i = 0; i < LM_COUNT(values); i++) {

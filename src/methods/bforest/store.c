@@ -1,20 +1,25 @@
 /* store.c: the points: rows in slots, side arrays, their order by id, and the hash of equal rows.
  *
- * All arrays of slots grow together, geometrically. The table is open addressing with linear
- * probing, at most half full; an entry is removed by moving later ones back. */
+ * All arrays of slots grow together, by half. They are resized and not copied: where the system
+ * can move large blocks without touching them, a row never waits for the others to be copied.
+ *
+ * The table is open addressing with linear probing, at most half full; an entry is removed by
+ * moving later ones back. Of equal points it holds the newest, which is linked to the older ones,
+ * so however many there are, each step takes the same time. */
 #include "methods/bforest/bforest.h"
 
 enum { FIRST_SLOTS = 16 };
 
 /* ---- memory ---- */
 
-/* The arrays with one item per slot; those that this store lacks have size 0. */
+/* The arrays with one item per slot; those that this store lacks have size 0. The first STORED are
+ * in the file; those from DERIVED on are made when it is opened, the others when it is changed. */
 typedef struct column {
     void **data;
     size_t size; /* of an item */
 } column;
 
-enum { COLUMNS = 11, STORED = 7 };
+enum { STORED = 7, DERIVED = 10, COLUMNS = 15 };
 
 static void list_columns(bf_store *s, column *columns) {
     const column all[COLUMNS] = {
@@ -25,10 +30,14 @@ static void list_columns(bf_store *s, column *columns) {
         {(void **)&s->norm, s->norms ? sizeof *s->norm : 0},
         {(void **)&s->state, sizeof *s->state},
         {(void **)&s->free, sizeof *s->free},
-        {(void **)&s->refs, sizeof *s->refs},
+        {(void **)&s->byte, s->bytes ? s->stride : 0},
         {(void **)&s->older, sizeof *s->older},
         {(void **)&s->newer, sizeof *s->newer},
-        {(void **)&s->byte, s->bytes ? s->stride : 0},
+        {(void **)&s->refs, sizeof *s->refs},
+        {(void **)&s->held, sizeof *s->held},
+        {(void **)&s->hash, s->hashed ? sizeof *s->hash : 0},
+        {(void **)&s->same_older, s->hashed && s->all ? sizeof *s->same_older : 0},
+        {(void **)&s->same_newer, s->hashed && s->all ? sizeof *s->same_newer : 0},
     };
     memcpy(columns, all, sizeof all);
 }
@@ -67,28 +76,29 @@ static void sink(const uint64_t *id, uint32_t *heap, size_t i, size_t count) {
     }
 }
 
-/* Sorts the live points by id; heap: room for them. */
-static void link_all(bf_store *s, uint32_t *heap) {
+void bf_store_order(const bf_store *s, uint32_t *slots) {
     size_t count = 0;
-    s->oldest = s->newest = BF_NONE;
+    bool sorted = true;
     for (size_t i = 0; i < s->slots; i++)
-        if (s->state[i] == BF_LIVE)
-            heap[count++] = (uint32_t)i;
+        if (s->state[i] == BF_LIVE) {
+            sorted = sorted && (!count || s->id[slots[count - 1]] < s->id[i]);
+            slots[count++] = (uint32_t)i;
+        }
+    if (sorted)
+        return;
     for (size_t i = count / 2; i-- > 0;)
-        sink(s->id, heap, i, count);
+        sink(s->id, slots, i, count);
     for (size_t left = count; left > 1; left--) {
-        uint32_t swap = heap[0];
-        heap[0] = heap[left - 1];
-        heap[left - 1] = swap;
-        sink(s->id, heap, 0, left - 1);
+        uint32_t swap = slots[0];
+        slots[0] = slots[left - 1];
+        slots[left - 1] = swap;
+        sink(s->id, slots, 0, left - 1);
     }
-    for (size_t i = 0; i < count; i++)
-        link_newest(s, heap[i]);
 }
 
 /* ---- the table ---- */
 
-static uint64_t hash_row(const bf_store *s, const float *x) {
+uint64_t bf_hash_row(const bf_store *s, const float *x) {
     uint64_t lanes[2] = {0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu};
     for (size_t j = 0; j < s->stride; j += 4) {
         float part[4];
@@ -104,8 +114,8 @@ static uint64_t hash_row(const bf_store *s, const float *x) {
     return lm_hash(lanes[0], lanes[1], 0);
 }
 
-static bool equal_rows(const bf_store *s, const float *a, const float *b) {
-    for (size_t j = 0; j < s->d; j++)
+bool bf_equal_rows(size_t d, const float *a, const float *b) {
+    for (size_t j = 0; j < d; j++)
         if (a[j] != b[j])
             return false;
     return true;
@@ -115,30 +125,38 @@ static const float *row_of(const bf_store *s, uint32_t slot) {
     return s->x + (size_t)slot * s->stride;
 }
 
+/* Where the row is in the table, or the empty place where it would be. */
+static size_t place_of(const bf_store *s, const float *x, uint32_t hash) {
+    size_t mask = s->table_size - 1, i = hash & mask;
+    while (s->table[i] != BF_NONE &&
+           (s->hash[s->table[i]] != hash || !bf_equal_rows(s->d, x, row_of(s, s->table[i]))))
+        i = (i + 1) & mask;
+    return i;
+}
+
 uint32_t bf_store_find(const bf_store *s, const float *x) {
+    return s->table_size ? s->table[place_of(s, x, (uint32_t)bf_hash_row(s, x))] : BF_NONE;
+}
+
+/* Enters a point that is newer than those equal to it. */
+static void table_add(bf_store *s, uint32_t slot) {
+    s->hash[slot] = (uint32_t)bf_hash_row(s, row_of(s, slot));
+    size_t at = place_of(s, row_of(s, slot), s->hash[slot]);
+    if (s->all) {
+        uint32_t older = s->table[at];
+        s->same_older[slot] = older;
+        s->same_newer[slot] = BF_NONE;
+        if (older != BF_NONE)
+            s->same_newer[older] = slot;
+    }
+    s->table[at] = slot;
+}
+
+static void table_remove_at(bf_store *s, size_t i) {
     size_t mask = s->table_size - 1;
-    if (!s->table_size)
-        return BF_NONE;
-    for (size_t i = (size_t)hash_row(s, x) & mask; s->table[i] != BF_NONE; i = (i + 1) & mask)
-        if (equal_rows(s, x, row_of(s, s->table[i])))
-            return s->table[i];
-    return BF_NONE;
-}
-
-static void table_add(uint32_t *table, size_t size, uint64_t hash, uint32_t slot) {
-    size_t mask = size - 1, i = (size_t)hash & mask;
-    while (table[i] != BF_NONE)
-        i = (i + 1) & mask;
-    table[i] = slot;
-}
-
-static void table_remove(bf_store *s, uint32_t slot) {
-    size_t mask = s->table_size - 1, i = (size_t)hash_row(s, row_of(s, slot)) & mask;
-    while (s->table[i] != slot)
-        i = (i + 1) & mask;
     s->table[i] = BF_NONE;
     for (size_t j = (i + 1) & mask; s->table[j] != BF_NONE; j = (j + 1) & mask) {
-        size_t home = (size_t)hash_row(s, row_of(s, s->table[j])) & mask;
+        size_t home = s->hash[s->table[j]] & mask;
         if (((j - home) & mask) < ((j - i) & mask))
             continue; /* it would end up before its home position */
         s->table[i] = s->table[j];
@@ -147,23 +165,45 @@ static void table_remove(bf_store *s, uint32_t slot) {
     }
 }
 
-/* Makes a table for this many points. */
-static bool table_make(const limn_allocator *mem, bf_store *s, size_t points) {
+static void table_remove(bf_store *s, uint32_t slot) {
+    uint32_t older = s->all ? s->same_older[slot] : BF_NONE;
+    uint32_t newer = s->all ? s->same_newer[slot] : BF_NONE;
+    if (older != BF_NONE)
+        s->same_newer[older] = newer;
+    if (newer != BF_NONE) {
+        s->same_older[newer] = older;
+        return;
+    }
+    size_t mask = s->table_size - 1, i = s->hash[slot] & mask;
+    while (s->table[i] != slot)
+        i = (i + 1) & mask;
+    if (older != BF_NONE)
+        s->table[i] = older;
+    else
+        table_remove_at(s, i);
+}
+
+bool bf_store_make_table(const limn_allocator *mem, bf_store *s, size_t points) {
     size_t size = 2 * FIRST_SLOTS;
     if (!s->hashed)
         return true;
     while (size / 2 < points)
         if (!lm_mul(size, 2, &size))
             return false;
-    if (size == s->table_size)
+    if (size <= s->table_size)
         return true;
     uint32_t *table = lm_alloc(mem, size, sizeof *table);
     if (!table)
         return false;
     memset(table, 0xff, size * sizeof *table);
-    for (size_t i = 0; i < s->slots; i++)
-        if (s->state[i] == BF_LIVE)
-            table_add(table, size, hash_row(s, row_of(s, (uint32_t)i)), (uint32_t)i);
+    for (size_t i = 0; i < s->table_size; i++) {
+        if (s->table[i] == BF_NONE)
+            continue;
+        size_t at = s->hash[s->table[i]] & (size - 1);
+        while (table[at] != BF_NONE)
+            at = (at + 1) & (size - 1);
+        table[at] = s->table[i];
+    }
     lm_free(mem, s->table);
     s->table = table;
     s->table_size = size;
@@ -199,62 +239,101 @@ static void make_bytes(const limn_allocator *mem, bf_store *s) {
 }
 
 bool bf_store_derive(const limn_allocator *mem, bf_store *s) {
-    lm_free(mem, s->table);
-    s->table = NULL;
-    s->table_size = 0;
-    s->refs = lm_alloc_aligned(mem, s->slots ? s->slots : 1, sizeof *s->refs);
-    if (!s->refs)
-        return false;
-    memset(s->refs, 0, s->slots * sizeof *s->refs);
-    make_bytes(mem, s);
-    return table_make(mem, s, s->live);
+    size_t room = s->slots ? s->slots : 1;
+    uint32_t *order = lm_alloc(mem, s->live + 1, sizeof *order);
+    column columns[COLUMNS];
+    list_columns(s, columns);
+    bool fine = order != NULL;
+    for (size_t i = DERIVED; i < COLUMNS && fine; i++)
+        if (columns[i].size)
+            fine = (*columns[i].data = lm_alloc_aligned(mem, room, columns[i].size)) != NULL;
+    fine = fine && bf_store_make_table(mem, s, s->live);
+    if (fine) {
+        memset(s->refs, 0, room * sizeof *s->refs);
+        memset(s->held, 0, room * sizeof *s->held);
+        make_bytes(mem, s);
+        bf_store_order(s, order);
+        for (size_t i = 0; i < s->live && s->hashed; i++)
+            table_add(s, order[i]);
+    }
+    lm_free(mem, order);
+    return fine;
 }
 
 /* ---- growing ---- */
 
-/* Copies of all columns with room for capacity slots, zeroed after the existing ones. */
-static bool copy_columns(const limn_allocator *mem, const bf_store *s, const column *columns,
-                         size_t capacity, void **copies) {
-    for (size_t i = 0; i < COLUMNS; i++) {
-        size_t bytes, items = *columns[i].data ? s->slots : 0;
-        if (columns[i].data == (void **)(uintptr_t)&s->free)
-            items = s->free_count;
-        if (!columns[i].size)
-            continue; /* copies[i] is NULL */
-        if (!lm_mul(capacity, columns[i].size, &bytes) ||
-            !(copies[i] = lm_alloc_aligned(mem, bytes, 1)))
-            return false;
-        size_t kept = items * columns[i].size;
-        if (kept)
-            memcpy(copies[i], *columns[i].data, kept);
-        memset((char *)copies[i] + kept, 0, bytes - kept);
-    }
+static size_t items_of(const bf_store *s, const column *c) {
+    return c->data == (void **)(uintptr_t)&s->free ? s->free_count : s->slots;
+}
+
+/* A column of a mapped file gets memory of its own; any other is resized. */
+static bool grow_column(const limn_allocator *mem, const bf_store *s, const column *c, bool view,
+                        size_t capacity) {
+    size_t bytes, kept = items_of(s, c) * c->size;
+    if (!c->size)
+        return true;
+    if (!lm_mul(capacity, c->size, &bytes))
+        return false;
+    void *grown =
+        view ? lm_alloc_aligned(mem, bytes, 1) : lm_resize_aligned(mem, *c->data, kept, bytes);
+    if (!grown)
+        return false;
+    if (view && kept)
+        memcpy(grown, *c->data, kept);
+    *c->data = grown;
     return true;
 }
 
-static bool move_to(const limn_allocator *mem, bf_store *s, size_t capacity) {
+/* Copies all columns of the file, or none. */
+static bool own(const limn_allocator *mem, bf_store *s, size_t capacity) {
     column columns[COLUMNS];
-    void *copies[COLUMNS] = {NULL};
-    bool view = !s->owned;
+    void *mapped[STORED];
+    size_t done = 0;
     list_columns(s, columns);
-    uint32_t *heap = view ? lm_alloc(mem, s->live + 1, sizeof *heap) : NULL;
-    bool fine = (heap || !view) && copy_columns(mem, s, columns, capacity, copies);
-    for (size_t i = 0; i < COLUMNS; i++) {
-        if (fine && (s->owned || i >= STORED))
+    for (; done < STORED; done++) {
+        mapped[done] = *columns[done].data;
+        if (!grow_column(mem, s, &columns[done], true, capacity))
+            break;
+    }
+    s->owned = done == STORED;
+    for (size_t i = 0; i < done && !s->owned; i++) {
+        if (columns[i].size)
             lm_free_aligned(mem, *columns[i].data);
-        if (fine)
-            *columns[i].data = copies[i];
-        else
-            lm_free_aligned(mem, copies[i]);
+        *columns[i].data = mapped[i];
     }
-    if (fine) {
-        s->capacity = capacity;
-        s->owned = true;
-        if (view)
-            link_all(s, heap);
+    return s->owned;
+}
+
+/* The order of the points, when the store has just become its own. */
+static bool link_all(const limn_allocator *mem, bf_store *s) {
+    uint32_t *order = lm_alloc(mem, s->live + 1, sizeof *order);
+    if (!order)
+        return false;
+    bf_store_order(s, order);
+    s->oldest = s->newest = BF_NONE;
+    for (size_t i = 0; i < s->live; i++)
+        link_newest(s, order[i]);
+    lm_free(mem, order);
+    return true;
+}
+
+bool bf_store_make(const limn_allocator *mem, bf_store *s, size_t capacity) {
+    column columns[COLUMNS];
+    bool linked = s->capacity;
+    if (!s->owned && !own(mem, s, capacity))
+        return false;
+    if (!s->bytes) {
+        lm_free_aligned(mem, s->byte);
+        s->byte = NULL;
     }
-    lm_free(mem, heap);
-    return fine;
+    list_columns(s, columns);
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (!grow_column(mem, s, &columns[i], false, capacity))
+            return false;
+    if (!linked && !link_all(mem, s))
+        return false;
+    s->capacity = capacity;
+    return true;
 }
 
 bool bf_store_reserve(const limn_allocator *mem, bf_store *s) {
@@ -263,11 +342,10 @@ bool bf_store_reserve(const limn_allocator *mem, bf_store *s) {
     if (wanted >= BF_NONE)
         return false;
     while (capacity < wanted)
-        capacity *= 2;
-    if ((!s->owned || capacity > s->capacity) && !move_to(mem, s, capacity))
+        capacity += capacity / 2;
+    if ((!s->owned || capacity > s->capacity) && !bf_store_make(mem, s, capacity))
         return false;
-    size_t most = s->table_size / 2;
-    return table_make(mem, s, s->live + 1 > most ? s->live + 1 : most);
+    return bf_store_make_table(mem, s, s->live + 1);
 }
 
 /* ---- points ---- */
@@ -289,10 +367,11 @@ uint32_t bf_store_put(bf_store *s, const float *x, const uint8_t *bytes, double 
     s->id[slot] = id;
     s->state[slot] = BF_LIVE;
     s->refs[slot] = 0;
+    s->held[slot] = 0;
     s->live++;
     link_newest(s, slot);
     if (s->hashed)
-        table_add(s->table, s->table_size, hash_row(s, x), slot);
+        table_add(s, slot);
     return slot;
 }
 
@@ -331,38 +410,17 @@ void bf_store_forget(bf_store *s, uint32_t slot) {
     }
 }
 
+void bf_store_release(bf_store *s, uint32_t slot) {
+    if (--s->refs[slot] || s->state[slot] != BF_SIGNPOST)
+        return;
+    s->signposts--;
+    clear(s, slot);
+}
+
 void bf_store_sweep(bf_store *s) {
     for (size_t i = 0; i < s->slots && s->signposts; i++)
         if (s->state[i] == BF_SIGNPOST && !s->refs[i]) {
             s->signposts--;
             clear(s, (uint32_t)i);
         }
-}
-
-/* ---- packing ---- */
-
-bool bf_store_pack(const limn_allocator *mem, bf_store *s, uint32_t *moved) {
-    bf_store packed = {.d = s->d,
-                       .stride = s->stride,
-                       .values = s->values,
-                       .norms = s->norms,
-                       .bytes = s->bytes,
-                       .hashed = s->hashed,
-                       .oldest = BF_NONE,
-                       .newest = BF_NONE,
-                       .owned = true};
-    size_t capacity = s->live < FIRST_SLOTS ? FIRST_SLOTS : s->live;
-    if (!move_to(mem, &packed, capacity) || !table_make(mem, &packed, capacity)) {
-        bf_store_free(mem, &packed);
-        return false;
-    }
-    for (uint32_t i = s->oldest; i != BF_NONE; i = s->newer[i]) {
-        const uint8_t *bytes = s->bytes ? s->byte + (size_t)i * s->stride : NULL;
-        moved[i] = bf_store_put(&packed, row_of(s, i), bytes, s->norms ? s->norm[i] : 0,
-                                s->values ? 0 : s->label[i], s->values ? s->value[i] : 0, s->id[i]);
-        packed.refs[moved[i]] = s->refs[i];
-    }
-    bf_store_free(mem, s);
-    *s = packed;
-    return true;
 }

@@ -23,6 +23,21 @@ limn_scale bf_scaling(const lm_params *params) {
     return paper || metric == BF_COSINE || metric == BF_CALLER ? LIMN_SCALE_NONE : LIMN_SCALE_AUTO;
 }
 
+bool bf_may_use_bytes(const bf_model *m) {
+    return m->metric == BF_L2 && m->store.stride <= LM_BYTES_MOST;
+}
+
+/* Rows that are forgotten in the order in which they came must come in that order. */
+static limn_status choose_order(limn_context *ctx, const lm_params *params, bf_model *m) {
+    enum { AUTO, SHUFFLE, FILE_ORDER } order = lm_param_choice(params, "order");
+    if (order == SHUFFLE && m->max_points)
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "bforest: max_points forgets the oldest rows, so rows must be learned in "
+                       "their order; use order=file");
+    m->in_order = order == FILE_ORDER || m->max_points || (order == AUTO && m->style == BF_PAPER);
+    return LIMN_OK;
+}
+
 limn_status bf_configure(limn_context *ctx, const lm_params *params, bf_model *m) {
     m->style = (bf_style)lm_param_choice(params, "style");
     m->metric = (bf_metric)lm_param_choice(params, "metric");
@@ -40,12 +55,13 @@ limn_status bf_configure(limn_context *ctx, const lm_params *params, bf_model *m
     m->fixed_eps = !lm_param_is_auto(params, "eps");
     m->eps = real_or(params, "eps", 0);
     m->max_points = (uint64_t)lm_param_int(params, "max_points");
+    m->store.all = lm_param_choice(params, "store") == 1;
     m->node_limit = INT32_MAX;
     m->store.stride = (m->d + LM_PANEL - 1) / LM_PANEL * LM_PANEL;
     m->store.d = m->d;
     m->store.values = m->task == LIMN_REGRESS;
     m->store.norms = m->metric == BF_COSINE;
-    m->store.bytes = m->metric == BF_L2 && m->store.stride <= LM_BYTES_MOST;
+    m->store.bytes = bf_may_use_bytes(m);
     m->store.hashed = m->style == BF_FOREST;
     m->store.oldest = m->store.newest = BF_NONE;
     m->caller = ctx->metric;
@@ -54,7 +70,7 @@ limn_status bf_configure(limn_context *ctx, const lm_params *params, bf_model *m
         return lm_fail(ctx, LIMN_E_USAGE,
                        "bforest: metric=caller needs a distance function, which only a program "
                        "that uses the library can supply (limn_context_options.metric)");
-    return LIMN_OK;
+    return choose_order(ctx, params, m);
 }
 
 limn_status bf_train(limn_context *ctx, const lm_train_set *set, const lm_params *params,
@@ -74,7 +90,11 @@ limn_status bf_train(limn_context *ctx, const lm_train_set *set, const lm_params
         m->tree = lm_alloc_zero(&ctx->mem, m->trees, sizeof *m->tree);
         status = m->tree ? LIMN_OK : lm_fail_memory(ctx);
     }
-    if (status == LIMN_OK) {
+    if (status == LIMN_OK)
+        bf_refresh_plan(m);
+    if (status == LIMN_OK && !m->in_order)
+        status = bf_train_offline(ctx, m, set);
+    else if (status == LIMN_OK) {
         lm_lesson all = {.n = set->n, .x = set->x, .label = set->label, .target = set->target};
         status = bf_learn(ctx, m, &all, &learned);
     }
@@ -91,38 +111,46 @@ void bf_destroy(const limn_allocator *mem, void *opaque) {
         return;
     for (size_t t = 0; m->tree && m->owned && t < m->trees; t++)
         bf_tree_free(mem, &m->tree[t]);
+    if (m->owned)
+        bf_tree_free(mem, &m->growing.tree);
+    lm_free(mem, m->growing.late);
     lm_free(mem, m->tree);
     bf_store_free(mem, &m->store);
     lm_free(mem, m);
 }
 
-/* Copies of a mapped file's arrays. */
+static bool copy_tree(const limn_allocator *mem, const bf_tree *tree, bf_tree *copy) {
+    *copy = *tree;
+    copy->node_capacity = copy->nodes + 1;
+    copy->arena_capacity = copy->used + 1;
+    copy->node = lm_alloc(mem, copy->node_capacity, sizeof *copy->node);
+    copy->arena = lm_alloc(mem, copy->arena_capacity, sizeof *copy->arena);
+    if (!copy->node || !copy->arena)
+        return false;
+    if (copy->nodes)
+        memcpy(copy->node, tree->node, copy->nodes * sizeof *copy->node);
+    if (copy->used)
+        memcpy(copy->arena, tree->arena, copy->used * sizeof *copy->arena);
+    return true;
+}
+
 limn_status bf_own(limn_context *ctx, bf_model *m) {
-    bf_tree *copies = NULL;
-    bool fine = bf_store_reserve(&ctx->mem, &m->store);
+    if (!bf_store_reserve(&ctx->mem, &m->store))
+        return lm_fail_memory(ctx);
     if (m->owned)
-        return fine ? LIMN_OK : lm_fail_memory(ctx);
-    copies = fine ? lm_alloc(&ctx->mem, m->trees, sizeof *copies) : NULL;
-    fine = copies != NULL;
-    for (size_t t = 0; fine && t < m->trees; t++) {
-        bf_tree *copy = &copies[t];
-        *copy = m->tree[t];
-        copy->node_capacity = copy->nodes + 1;
-        copy->arena_capacity = copy->used + 1;
-        copy->node = lm_alloc_aligned(&ctx->mem, copy->node_capacity, sizeof *copy->node);
-        copy->arena = lm_alloc_aligned(&ctx->mem, copy->arena_capacity, sizeof *copy->arena);
-        fine = copy->node && copy->arena;
-        if (fine && copy->nodes)
-            memcpy(copy->node, m->tree[t].node, copy->nodes * sizeof *copy->node);
-        if (fine && copy->used)
-            memcpy(copy->arena, m->tree[t].arena, copy->used * sizeof *copy->arena);
-        for (size_t i = 0; !fine && i <= t; i++)
-            bf_tree_free(&ctx->mem, &copies[i]);
-    }
+        return LIMN_OK;
+    /* The last copy is of the growing tree. */
+    bf_tree *copies = lm_alloc_zero(&ctx->mem, m->trees + 1, sizeof *copies);
+    bool fine = copies && copy_tree(&ctx->mem, &m->growing.tree, &copies[m->trees]);
+    for (size_t t = 0; fine && t < m->trees; t++)
+        fine = copy_tree(&ctx->mem, &m->tree[t], &copies[t]);
     if (fine) {
         memcpy(m->tree, copies, m->trees * sizeof *copies);
+        m->growing.tree = copies[m->trees];
         m->owned = true;
     }
+    for (size_t t = 0; copies && !fine && t <= m->trees; t++)
+        bf_tree_free(&ctx->mem, &copies[t]);
     lm_free(&ctx->mem, copies);
     return fine ? LIMN_OK : lm_fail_memory(ctx);
 }

@@ -272,37 +272,41 @@ bool bf_differs(const bf_model *m, const bf_end *end, int32_t label, double valu
 
 /* ---- growing ---- */
 
+/* Blocks are given back when a node needs a larger one. Those of one capacity form a list: each
+ * begins with the place after the next one's offset, 0 at the end. */
+
 enum { FIRST_ROOM = 48 };
 
 void bf_tree_free(const limn_allocator *mem, bf_tree *tree) {
-    lm_free_aligned(mem, tree->node);
-    lm_free_aligned(mem, tree->arena);
+    lm_free(mem, tree->node);
+    lm_free(mem, tree->arena);
 }
 
-/* Arena entries of the block that a node needs for one more child; 0: it has room. */
-static size_t block_wanted(const bf_tree *tree, uint32_t parent) {
+/* The capacity of the block that a node needs for one more child; 0: it has room. */
+static size_t capacity_wanted(const bf_tree *tree, uint32_t parent) {
     if (parent == BF_NONE)
         return 0;
     const bf_node *node = &tree->node[parent];
     if (node->children < node->capacity)
         return 0;
-    return node->capacity ? 4 * (size_t)node->capacity : 8;
+    return node->capacity ? 2 * (size_t)node->capacity : 4;
 }
 
-/* Makes room for `wanted` items, keeping the first `used`. */
-static bool grow_array(const limn_allocator *mem, void **array, size_t size, size_t used,
-                       size_t wanted, size_t *capacity) {
+static uint32_t *spare_of(bf_tree *tree, size_t capacity) {
+    return &tree->spare[__builtin_ctzll(capacity) - 2];
+}
+
+/* Makes room for `wanted` items, keeping those there are. */
+static bool grow_array(const limn_allocator *mem, void **array, size_t size, size_t wanted,
+                       size_t *capacity) {
     size_t room = *capacity < FIRST_ROOM ? FIRST_ROOM : *capacity;
     if (wanted <= *capacity)
         return true;
     while (room < wanted)
         room += room / 2;
-    void *grown = lm_alloc_aligned(mem, room, size);
+    void *grown = lm_resize(mem, *array, room, size);
     if (!grown)
         return false;
-    if (used)
-        memcpy(grown, *array, used * size);
-    lm_free_aligned(mem, *array);
     *array = grown;
     *capacity = room;
     return true;
@@ -310,49 +314,73 @@ static bool grow_array(const limn_allocator *mem, void **array, size_t size, siz
 
 static bool make_room(const limn_allocator *mem, bf_tree *tree, size_t nodes, size_t places) {
     void *node = tree->node, *arena = tree->arena;
-    bool fine =
-        grow_array(mem, &node, sizeof *tree->node, tree->nodes, nodes, &tree->node_capacity) &&
-        grow_array(mem, &arena, sizeof *tree->arena, tree->used, places, &tree->arena_capacity);
+    bool fine = grow_array(mem, &node, sizeof *tree->node, nodes, &tree->node_capacity) &&
+                grow_array(mem, &arena, sizeof *tree->arena, places, &tree->arena_capacity);
     tree->node = node;
     tree->arena = arena;
     return fine;
 }
 
 bool bf_tree_reserve(const limn_allocator *mem, bf_tree *tree, uint32_t parent) {
-    size_t places = tree->used + block_wanted(tree, parent);
-    return tree->nodes < INT32_MAX && places <= UINT32_MAX &&
+    size_t capacity = capacity_wanted(tree, parent), places = tree->used;
+    if (capacity && !*spare_of(tree, capacity))
+        places += 2 * capacity;
+    return tree->nodes < INT32_MAX && places <= UINT32_MAX - 1 &&
            make_room(mem, tree, tree->nodes + 1, places);
 }
 
+/* A block from the list of given back ones, or a new one. */
+static uint32_t take_block(bf_tree *tree, size_t capacity) {
+    uint32_t *first = spare_of(tree, capacity), offset = (uint32_t)tree->used;
+    if (*first) {
+        offset = *first - 1;
+        *first = tree->arena[offset];
+    } else {
+        tree->used += 2 * capacity;
+    }
+    return offset;
+}
+
+static void give_back(bf_tree *tree, size_t capacity, uint32_t offset) {
+    uint32_t *first = spare_of(tree, capacity);
+    tree->arena[offset] = *first;
+    *first = offset + 1;
+}
+
+static void enlarge_block(bf_tree *tree, bf_node *node, size_t capacity) {
+    uint32_t offset = take_block(tree, capacity);
+    uint32_t *block = tree->arena + offset;
+    const uint32_t *old = tree->arena + node->offset;
+    if (node->children) {
+        memcpy(block, old, node->children * sizeof *block);
+        memcpy(block + capacity, old + node->capacity, node->children * sizeof *block);
+        give_back(tree, node->capacity, node->offset);
+    }
+    node->offset = offset;
+    node->capacity = (uint32_t)capacity;
+}
+
 void bf_tree_append(bf_tree *tree, const bf_end *end, uint32_t point) {
+    size_t capacity = capacity_wanted(tree, end->node);
     uint32_t number = (uint32_t)tree->nodes++;
-    size_t wanted = block_wanted(tree, end->node);
     tree->node[number] = (bf_node){.point = point};
     tree->depth = end->level + 1 > tree->depth ? end->level + 1 : tree->depth;
     if (end->node == BF_NONE)
         return;
     bf_node *parent = &tree->node[end->node];
-    if (wanted) {
-        uint32_t *block = tree->arena + tree->used, capacity = (uint32_t)(wanted / 2);
-        const uint32_t *old = tree->arena + parent->offset;
-        if (parent->children) {
-            memcpy(block, old, parent->children * sizeof *block);
-            memcpy(block + capacity, old + parent->capacity, parent->children * sizeof *block);
-        }
-        parent->offset = (uint32_t)tree->used;
-        parent->capacity = capacity;
-        tree->used += wanted;
-    }
+    if (capacity)
+        enlarge_block(tree, parent, capacity);
     uint32_t *points = tree->arena + parent->offset;
     points[parent->children] = point;
     points[parent->capacity + parent->children++] = number;
 }
 
-/* The tree learns a point whose descent ended at `end`. */
+/* The tree learns a point whose descent ended at `end`; not one that was forgotten meanwhile. */
 static bool learn_point(const limn_allocator *mem, const bf_model *m, uint32_t point,
                         const bf_end *end, bf_tree *tree, bool *grew) {
     const bf_store *s = &m->store;
-    *grew = bf_differs(m, end, s->values ? 0 : s->label[point], s->values ? s->value[point] : 0);
+    *grew = s->state[point] == BF_LIVE &&
+            bf_differs(m, end, s->values ? 0 : s->label[point], s->values ? s->value[point] : 0);
     if (!*grew)
         return true;
     if (!bf_tree_reserve(mem, tree, end->node))
@@ -421,11 +449,11 @@ static bool learn_block(const limn_allocator *mem, const together *g, bf_tree *t
 static bool grow_together(const limn_allocator *mem, const bf_model *m, uint64_t number,
                           const size_t *points, size_t count, int threads, bf_tree *tree) {
     together g = {.m = m, .tree = tree, .number = number};
-    uint32_t *grown = lm_alloc_zero(mem, count, sizeof *grown), block = 0;
+    uint32_t *grown = lm_alloc_zero(mem, tree->nodes + count, sizeof *grown), block = 0;
     g.end = lm_alloc(mem, BLOCK, sizeof *g.end);
     g.path = lm_alloc(mem, BLOCK, sizeof *g.path);
-    bool fine = grown && g.end && g.path && grow_alone(mem, m, number, points, ALONE, tree);
-    for (size_t from = ALONE; from < count && fine; from += g.count) {
+    bool fine = grown && g.end && g.path;
+    for (size_t from = 0; from < count && fine; from += g.count) {
         g.points = points + from;
         /* In a small tree a node on most paths would get a child. */
         size_t most = tree->nodes / 8 < BLOCK ? tree->nodes / 8 + 1 : BLOCK;
@@ -439,12 +467,19 @@ static bool grow_together(const limn_allocator *mem, const bf_model *m, uint64_t
     return fine;
 }
 
-bool bf_grow(const limn_allocator *mem, const bf_model *m, uint64_t number, const size_t *points,
-             size_t count, int threads, bf_tree *tree) {
+bool bf_extend(const limn_allocator *mem, const bf_model *m, uint64_t number, const size_t *points,
+               size_t count, int threads, bf_tree *tree) {
+    size_t alone = threads < 2 || m->store.stride < LEAST_STRIDE || count < 2 * ALONE ? count
+                   : tree->nodes < ALONE                                              ? ALONE
+                                                                                      : 0;
+    return grow_alone(mem, m, number, points, alone, tree) &&
+           (alone == count ||
+            grow_together(mem, m, number, points + alone, count - alone, threads, tree));
+}
+
+void bf_tree_clear(bf_tree *tree) {
     tree->nodes = tree->used = tree->depth = 0;
-    if (threads > 1 && count > 2 * ALONE && m->store.stride >= LEAST_STRIDE)
-        return grow_together(mem, m, number, points, count, threads, tree);
-    return grow_alone(mem, m, number, points, count, tree);
+    memset(tree->spare, 0, sizeof tree->spare);
 }
 
 /* ---- copying ---- */
@@ -474,11 +509,20 @@ void bf_tree_write(const bf_tree *tree, bf_node *node, uint32_t *arena) {
 
 bool bf_tree_assign(const limn_allocator *mem, const bf_tree *from, bf_tree *to) {
     size_t places = bf_tree_places(from);
-    if (!make_room(mem, to, from->nodes, places))
+    bf_node *node = lm_alloc(mem, from->nodes, sizeof *node);
+    uint32_t *arena = lm_alloc(mem, places, sizeof *arena);
+    if (!node || !arena) {
+        lm_free(mem, node);
+        lm_free(mem, arena);
         return false;
-    bf_tree_write(from, to->node, to->arena);
-    to->nodes = from->nodes;
-    to->used = places;
+    }
+    bf_tree_write(from, node, arena);
+    bf_tree_free(mem, to);
+    bf_tree_clear(to);
+    to->node = node;
+    to->arena = arena;
+    to->node_capacity = to->nodes = from->nodes;
+    to->arena_capacity = to->used = places;
     to->depth = from->depth;
     return true;
 }
