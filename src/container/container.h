@@ -24,6 +24,13 @@ void lm_writer_free(lm_writer *writer); /* NULL is allowed */
  * [a-z0-9._-]; LIMN_E_USAGE otherwise. */
 limn_status lm_writer_section(lm_writer *writer, const char *name, uint32_t version,
                               const void *data, size_t size);
+/* A section whose data is not in one place: `produce` puts `size` bytes, the same ones whenever it
+ * is called (once for the checksum, once for the file). It borrows user, and passes on what put
+ * returns when that is not LIMN_OK. */
+typedef limn_status lm_put(void *to, const void *bytes, size_t size);
+typedef limn_status lm_produce(const void *user, lm_put *put, void *to);
+limn_status lm_writer_stream(lm_writer *writer, const char *name, uint32_t version, size_t size,
+                             lm_produce *produce, const void *user);
 /* Memory for a section's data, freed by the writer; NULL when out of memory. Not needed when the
  * writer measures: give sections their size with data NULL. */
 void *lm_writer_memory(lm_writer *writer, size_t count, size_t size);

@@ -5,13 +5,16 @@
 #include "container/layout.h"
 
 #include <string.h>
+
+#define XXH_STATIC_LINKING_ONLY /* a state of the checksum without an allocation */
 #include <xxhash.h>
 
 typedef struct part {
     char name[LM_SECTION_NAME];
     uint32_t version;
-    const void *data;
+    const void *data; /* or what produce is called with */
     size_t size;
+    lm_produce *produce; /* NULL: data holds the bytes */
 } part;
 
 /* Memory that holds the data of sections. */
@@ -143,6 +146,11 @@ static bool make_room(lm_writer *writer) {
 
 limn_status lm_writer_section(lm_writer *writer, const char *name, uint32_t version,
                               const void *data, size_t size) {
+    return lm_writer_stream(writer, name, version, size, NULL, data);
+}
+
+limn_status lm_writer_stream(lm_writer *writer, const char *name, uint32_t version, size_t size,
+                             lm_produce *produce, const void *user) {
     limn_status status = lm_writer_check_name(writer, name);
     if (status != LIMN_OK)
         return status;
@@ -159,7 +167,7 @@ limn_status lm_writer_section(lm_writer *writer, const char *name, uint32_t vers
     if (!make_room(writer))
         return lm_fail_memory(writer->ctx);
     part *p = &writer->parts[writer->count++];
-    *p = (part){.version = version, .data = data, .size = size};
+    *p = (part){.version = version, .data = user, .size = size, .produce = produce};
     memcpy(p->name, name, strlen(name));
     writer->payload = payload;
     return LIMN_OK;
@@ -174,6 +182,25 @@ size_t lm_writer_size(const lm_writer *writer) {
            writer->payload; /* cannot overflow: checked as sections were added */
 }
 
+static limn_status put_part(const part *p, lm_put *put, void *to) {
+    return p->produce ? p->produce(p->data, put, to) : put(to, p->data, p->size);
+}
+
+static limn_status put_in_checksum(void *to, const void *bytes, size_t size) {
+    (void)XXH3_64bits_update(to, bytes, size);
+    return LIMN_OK;
+}
+
+static uint64_t checksum_of(const part *p) {
+    XXH3_state_t state;
+    if (!p->produce)
+        return XXH3_64bits(p->data, p->size);
+    XXH3_INITSTATE(&state);
+    (void)XXH3_64bits_reset(&state);
+    (void)put_part(p, put_in_checksum, &state);
+    return XXH3_64bits_digest(&state);
+}
+
 /* Header and table, filled in completely. NULL when out of memory. */
 static unsigned char *make_head(const lm_writer *writer) {
     unsigned char *head = lm_alloc_zero(&writer->mem, head_size(writer), 1);
@@ -185,7 +212,7 @@ static unsigned char *make_head(const lm_writer *writer) {
         const part *p = &writer->parts[i];
         lm_entry entry = {.version = p->version, .offset = offset, .size = p->size};
         memcpy(entry.name, p->name, sizeof entry.name);
-        entry.hash = XXH3_64bits(p->data, p->size);
+        entry.hash = checksum_of(p);
         memcpy(table + i * LM_ENTRY_BYTES, &entry, sizeof entry);
         size_t padded;
         (void)lm_pad(p->size, &padded);
@@ -200,10 +227,8 @@ static unsigned char *make_head(const lm_writer *writer) {
     return head;
 }
 
-/* Where the bytes of the file go, in order. */
-typedef limn_status (*sink)(void *to, const void *bytes, size_t size);
-
-static limn_status emit(const lm_writer *writer, sink put, void *to) {
+/* Puts the bytes of the file in order. */
+static limn_status emit(const lm_writer *writer, lm_put *put, void *to) {
     static const unsigned char zeros[LM_ALIGN];
     unsigned char *head = make_head(writer);
     if (!head)
@@ -213,7 +238,7 @@ static limn_status emit(const lm_writer *writer, sink put, void *to) {
         const part *p = &writer->parts[i];
         size_t padded;
         (void)lm_pad(p->size, &padded);
-        status = put(to, p->data, p->size);
+        status = put_part(p, put, to);
         if (status == LIMN_OK)
             status = put(to, zeros, padded - p->size);
     }

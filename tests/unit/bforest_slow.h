@@ -30,14 +30,28 @@ typedef struct slow_tree {
     uint64_t epoch, step;
 } slow_tree;
 
+/* The refresh in slices. Which slot of its store a point is in is the library's choice: ids holds
+ * what is in each slot, UINT64_MAX if it is not live. */
+typedef struct slow_growing {
+    bool on;
+    size_t number;
+    uint64_t start, quota;
+    size_t slots, done;
+    uint64_t *ids, *late;
+    size_t late_count;
+    slow_tree tree;
+} slow_growing;
+
 typedef struct slow_forest {
-    bool regress, paper, l1, refresh, fixed_eps;
+    bool regress, paper, l1, refresh, fixed_eps, all;
     size_t d, classes, trees, children; /* children 0: any number */
     double rho, alpha, eps;
     uint64_t warmup, max_points, seed, seen, built;
     int points;
     slow_point *point;
     slow_tree *tree;
+    slow_growing growing;
+    const bf_model *model; /* tells the slots */
 } slow_forest;
 
 /* ---- the random choices ---- */
@@ -78,8 +92,8 @@ static bool slow_before(const slow_forest *f, uint64_t tree, double da, int a, d
 /* ---- one tree ---- */
 
 /* The node where a descent ends, -1 in an empty tree; *voter: the last live point passed, or -1. */
-static int slow_descend(const slow_forest *f, size_t tree, const float *x, int *voter) {
-    const slow_tree *t = &f->tree[tree];
+static int slow_walk(const slow_forest *f, const slow_tree *t, size_t tree, const float *x,
+                     int *voter) {
     int v = 0;
     *voter = -1;
     if (!t->count)
@@ -103,15 +117,23 @@ static int slow_descend(const slow_forest *f, size_t tree, const float *x, int *
     }
 }
 
-static bool slow_differs(const slow_forest *f, size_t tree, int end, int32_t label, double value) {
+static int slow_descend(const slow_forest *f, size_t tree, const float *x, int *voter) {
+    return slow_walk(f, &f->tree[tree], tree, x, voter);
+}
+
+static bool slow_unlike(const slow_forest *f, const slow_tree *t, int end, int32_t label,
+                        double value) {
     if (end < 0)
         return true;
-    const slow_point *p = &f->point[f->tree[tree].node[end].point];
+    const slow_point *p = &f->point[t->node[end].point];
     return !p->live || (f->regress ? fabs(p->value - value) > f->eps : p->label != label);
 }
 
-static void slow_append(slow_forest *f, size_t tree, int end, int point) {
-    slow_tree *t = &f->tree[tree];
+static bool slow_differs(const slow_forest *f, size_t tree, int end, int32_t label, double value) {
+    return slow_unlike(f, &f->tree[tree], end, label, value);
+}
+
+static void slow_add(slow_tree *t, int end, int point) {
     t->node = realloc(t->node, (size_t)(t->count + 1) * sizeof *t->node);
     t->node[t->count] = (slow_node){.point = point};
     if (end >= 0) {
@@ -120,6 +142,18 @@ static void slow_append(slow_forest *f, size_t tree, int end, int point) {
         parent->child[parent->count++] = t->count;
     }
     t->count++;
+}
+
+static void slow_append(slow_forest *f, size_t tree, int end, int point) {
+    slow_add(&f->tree[tree], end, point);
+}
+
+/* A tree learns a point. */
+static void slow_teach(const slow_forest *f, slow_tree *t, size_t number, int point) {
+    const slow_point *p = &f->point[point];
+    int voter, end = slow_walk(f, t, number, p->x, &voter);
+    if (slow_unlike(f, t, end, p->label, p->value))
+        slow_add(t, end, point);
 }
 
 static void slow_empty(slow_tree *t) {
@@ -164,15 +198,17 @@ static bool slow_stops(const slow_forest *f, const slow_answer *a, size_t asked)
            top - second > f->alpha * (double)(f->trees - asked) * (a->sum / (double)asked);
 }
 
+/* The newest live point equal to x, if the forest looks for such points. */
 static int slow_same(const slow_forest *f, const float *x) {
+    int best = -1;
     for (int i = 0; i < f->points && !f->paper; i++) {
         bool same = f->point[i].live;
         for (size_t j = 0; j < f->d && same; j++)
             same = f->point[i].x[j] == x[j];
-        if (same)
-            return i;
+        if (same && (best < 0 || f->point[i].id > f->point[best].id))
+            best = i;
     }
-    return -1;
+    return best;
 }
 
 static slow_answer slow_ask(const slow_forest *f, const float *x) {
@@ -234,7 +270,6 @@ static void slow_build(slow_forest *f, size_t tree, bool warmup) {
     slow_tree *t = &f->tree[tree];
     size_t *all = malloc((size_t)(f->points + 1) * sizeof *all), n = slow_living(f, all);
     size_t *order = malloc((n + 1) * sizeof *order), count = 0;
-    int voter;
     slow_empty(t);
     t->epoch += warmup ? 0 : 1;
     if (warmup && n)
@@ -254,12 +289,8 @@ static void slow_build(slow_forest *f, size_t tree, bool warmup) {
                            lm_stream_of("bforest"), warmup ? f->seen : t->epoch);
     if (count > warmup)
         lm_rng_shuffle(&rng, order + warmup, count - warmup);
-    for (size_t i = 0; i < count; i++) {
-        const slow_point *p = &f->point[order[i]];
-        int end = slow_descend(f, tree, p->x, &voter);
-        if (slow_differs(f, tree, end, p->label, p->value))
-            slow_append(f, tree, end, (int)order[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        slow_teach(f, t, tree, (int)order[i]);
     free(all);
     free(order);
 }
@@ -289,11 +320,127 @@ static void slow_choose_eps(slow_forest *f) {
     f->eps = n ? 0.4 * sqrt(squares / n) : 0;
 }
 
+/* ---- the refresh of one tree ---- */
+
+static int slow_find_id(const slow_forest *f, uint64_t id) {
+    for (int i = 0; i < f->points; i++)
+        if (f->point[i].live && f->point[i].id == id)
+            return i;
+    return -1;
+}
+
+static bool slow_holds(const slow_tree *t, int point) {
+    for (int i = 0; i < t->count; i++)
+        if (t->node[i].point == point)
+            return true;
+    return false;
+}
+
+static void slow_stop(slow_forest *f) {
+    slow_growing *g = &f->growing;
+    slow_empty(&g->tree);
+    free(g->ids);
+    free(g->late);
+    *g = (slow_growing){.on = false};
+}
+
+/* Looks at points up to number `to`. */
+static void slow_look(slow_forest *f, size_t to) {
+    slow_growing *g = &f->growing;
+    uint64_t epoch = f->tree[g->number].epoch + 1;
+    for (; g->done < to; g->done++) {
+        bool late = g->done >= g->slots;
+        uint64_t id = late ? g->late[g->done - g->slots]
+                           : g->ids[bf_shuffled(f->model, g->number, epoch, g->done, g->slots)];
+        int point = slow_find_id(f, id);
+        if (point >= 0 && slow_samples(f, g->number, late ? 0 : epoch, id) &&
+            !(late && slow_holds(&g->tree, point)))
+            slow_teach(f, &g->tree, g->number, point);
+    }
+}
+
+static void slow_share(slow_forest *f) {
+    slow_growing *g = &f->growing;
+    size_t all = g->slots + g->late_count, share = (size_t)(g->quota * (f->seen - g->start));
+    if (g->on)
+        slow_look(f, share < all ? share : all);
+}
+
+static void slow_late(slow_forest *f, uint64_t id) {
+    slow_growing *g = &f->growing;
+    if (!g->on)
+        return;
+    g->late = realloc(g->late, (g->late_count + 1) * sizeof *g->late);
+    g->late[g->late_count++] = id;
+}
+
+static bool slow_replace(slow_forest *f) {
+    slow_growing *g = &f->growing;
+    if (!g->on)
+        return false;
+    slow_tree *t = &f->tree[g->number];
+    slow_look(f, g->slots + g->late_count);
+    if (!g->tree.count) { /* none: the one that comes closest to being sampled */
+        int best = -1;
+        for (int i = 0; i < f->points; i++)
+            if (f->point[i].live &&
+                (best < 0 ||
+                 slow_draw(f, BF_SAMPLE, g->number, t->epoch + 1, f->point[i].id) <
+                     slow_draw(f, BF_SAMPLE, g->number, t->epoch + 1, f->point[best].id)))
+                best = i;
+        if (best >= 0)
+            slow_teach(f, &g->tree, g->number, best);
+    }
+    slow_empty(t);
+    t->node = g->tree.node;
+    t->count = g->tree.count;
+    t->epoch++;
+    g->tree = (slow_tree){.count = 0};
+    slow_stop(f);
+    return true;
+}
+
+static void slow_begin_growing(slow_forest *f, size_t tree) {
+    slow_growing *g = &f->growing;
+    const bf_store *s = &f->model->store;
+    *g = (slow_growing){.on = true, .number = tree, .start = f->seen};
+    g->slots = f->model->growing.slots;
+    g->ids = malloc((g->slots + 1) * sizeof *g->ids);
+    for (size_t i = 0; i < g->slots; i++)
+        g->ids[i] = s->state[i] == BF_LIVE ? s->id[i] : UINT64_MAX;
+}
+
+static double slow_threshold(const slow_forest *f, size_t t) {
+    return 100 * pow(2, (double)f->tree[t].step + (double)t / (double)f->trees);
+}
+
+static bool slow_refresh(slow_forest *f) {
+    bool changed = false, begun = false;
+    double next = INFINITY;
+    for (size_t t = 0; t < f->trees && f->refresh; t++) {
+        bool due = false;
+        if ((double)f->seen < slow_threshold(f, t))
+            continue;
+        changed = slow_replace(f) || changed;
+        for (; (double)f->seen >= slow_threshold(f, t); f->tree[t].step++)
+            due = due || slow_threshold(f, t) > (double)f->warmup;
+        if (due)
+            slow_begin_growing(f, t);
+        begun = begun || due;
+    }
+    for (size_t t = 0; t < f->trees; t++)
+        next = fmin(next, ceil(slow_threshold(f, t)));
+    if (begun)
+        f->growing.quota = f->growing.slots / ((uint64_t)next - f->seen) + 2;
+    return changed;
+}
+
 static bool slow_trim(slow_forest *f) {
     size_t *all = malloc((size_t)(f->points + 1) * sizeof *all), n = slow_living(f, all);
     int nodes = 0, signposts = 0;
     bool changed = false;
     for (size_t i = 0; f->max_points && i + f->max_points < n; i++) {
+        slow_share(f); /* of this row: it does not depend on what the row pushes out */
         f->point[all[i]].live = false;
         changed = true;
     }
@@ -305,6 +452,7 @@ static bool slow_trim(slow_forest *f) {
         }
     if (signposts <= nodes / 2)
         return changed;
+    slow_stop(f);
     for (size_t t = 0; t < f->trees; t++)
         slow_build(f, t, f->seen < f->warmup);
     return true;
@@ -323,25 +471,15 @@ static bool slow_settle(slow_forest *f) {
     if (f->built < f->warmup &&
         (f->seen == f->warmup || slow_stage(f->seen) != slow_stage(f->built))) {
         slow_choose_eps(f);
+        slow_stop(f);
         for (size_t t = 0; t < f->trees; t++)
             slow_build(f, t, true);
         f->built = f->seen;
         changed = true;
-        for (int i = 0; i < f->points && f->seen == f->warmup; i++)
+        for (int i = 0; i < f->points && f->seen == f->warmup && !f->all; i++)
             f->point[i].live = f->point[i].live && slow_in_a_tree(f, i);
     }
-    for (size_t t = 0; t < f->trees && f->refresh; t++)
-        for (;;) {
-            double at = 100 * pow(2, (double)f->tree[t].step + (double)t / (double)f->trees);
-            if ((double)f->seen < at)
-                break;
-            if (at > (double)f->warmup) {
-                slow_build(f, t, false);
-                changed = true;
-            }
-            f->tree[t].step++;
-        }
-    return changed;
+    return slow_refresh(f) || changed;
 }
 
 /* ---- learning ---- */
@@ -351,6 +489,7 @@ static int slow_store(slow_forest *f, const float *x, int32_t label, double valu
     memcpy(p.x, x, f->d * sizeof *x);
     f->point = realloc(f->point, (size_t)(f->points + 1) * sizeof *f->point);
     f->point[f->points] = p;
+    slow_late(f, id);
     return f->points++;
 }
 
@@ -372,7 +511,7 @@ static void slow_insist(slow_forest *f, const float *x, int32_t label, double va
 
 static void slow_learn(slow_forest *f, const float *x, int32_t label, double value) {
     uint64_t id = f->seen;
-    int same = slow_same(f, x), stored = same, voter;
+    int same = f->all ? -1 : slow_same(f, x), stored = same, voter;
     int *ends = malloc(f->trees * sizeof *ends);
     for (size_t t = 0; t < f->trees; t++) {
         ends[t] = -2;
@@ -384,7 +523,7 @@ static void slow_learn(slow_forest *f, const float *x, int32_t label, double val
             ends[t] = end;
     }
     for (size_t t = 0; t < f->trees; t++)
-        if ((ends[t] != -2 || f->seen < f->warmup) && stored < 0)
+        if ((ends[t] != -2 || f->seen < f->warmup || f->all) && stored < 0)
             stored = slow_store(f, x, label, value, id);
     for (size_t t = 0; t < f->trees; t++)
         if (ends[t] != -2)
@@ -394,6 +533,7 @@ static void slow_learn(slow_forest *f, const float *x, int32_t label, double val
         f->point[same].label = label;
         f->point[same].value = value;
         f->point[same].id = id;
+        slow_late(f, id);
     } else if (stored < 0 && !slow_right(f, x, label, value)) {
         slow_insist(f, x, label, value, id, -1);
     }
@@ -407,6 +547,7 @@ static void slow_learn(slow_forest *f, const float *x, int32_t label, double val
         slow_insist(f, x, label, value, id, own);
         slow_trim(f);
     }
+    slow_share(f);
 }
 
 static void slow_forget(slow_forest *f, uint64_t id) {
@@ -416,9 +557,73 @@ static void slow_forget(slow_forest *f, uint64_t id) {
     slow_trim(f);
 }
 
+/* ---- the forest of a set of rows ---- */
+
+typedef struct slow_key {
+    uint64_t hash;
+    int point;
+} slow_key;
+
+static int slow_by_hash(const void *a, const void *b) {
+    const slow_key *p = a, *q = b;
+    return p->hash != q->hash ? (p->hash > q->hash) - (p->hash < q->hash)
+                              : (p->point > q->point) - (p->point < q->point);
+}
+
+/* Each tree learns the points that it samples, those with the smallest hash first (32 bits of it;
+ * then the oldest first). */
+static void slow_offline_tree(slow_forest *f, size_t tree) {
+    slow_tree *t = &f->tree[tree];
+    slow_key *keys = malloc((size_t)(f->points + 1) * sizeof *keys);
+    int count = 0, sampled = 0;
+    slow_empty(t);
+    for (int i = 0; i < f->points; i++)
+        if (f->point[i].live)
+            keys[count++] =
+                (slow_key){slow_draw(f, BF_SAMPLE, tree, 0, f->point[i].id) >> 32, i};
+    qsort(keys, (size_t)count, sizeof *keys, slow_by_hash);
+    for (int i = 0; i < count; i++)
+        if (slow_samples(f, tree, 0, f->point[keys[i].point].id)) {
+            slow_teach(f, t, tree, keys[i].point);
+            sampled++;
+        }
+    if (!sampled && count)
+        slow_teach(f, t, tree, keys[0].point);
+    t->step = t->epoch = 0;
+    for (; f->refresh && (double)f->seen >= slow_threshold(f, tree); t->step++)
+        t->epoch += slow_threshold(f, tree) > (double)f->warmup;
+    free(keys);
+}
+
+/* The points must be in the order of their ids. keep: also those in no tree. */
+static void slow_offline(slow_forest *f, bool keep) {
+    slow_stop(f);
+    slow_choose_eps(f);
+    for (size_t t = 0; t < f->trees; t++)
+        slow_offline_tree(f, t);
+    f->built = f->seen;
+    for (int i = 0; i < f->points && !keep && f->seen >= f->warmup; i++)
+        f->point[i].live = f->point[i].live && slow_in_a_tree(f, i);
+}
+
+/* Training: all rows at once; of equal ones the last, unless all are kept. */
+static void slow_train(slow_forest *f, const float *x, const int32_t *label, const double *target,
+                       size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        int same = f->all ? -1 : slow_same(f, x + i * f->d);
+        if (same >= 0)
+            f->point[same].live = false;
+        slow_store(f, x + i * f->d, label[i], target[i], i);
+    }
+    f->seen = n;
+    slow_offline(f, f->all);
+}
+
 static slow_forest slow_begin(const bf_model *m) {
     slow_forest f = {.regress = m->task == LIMN_REGRESS,
                      .paper = m->style == BF_PAPER,
+                     .all = m->store.all,
+                     .model = m,
                      .l1 = m->metric == BF_L1,
                      .refresh = m->refresh,
                      .fixed_eps = m->fixed_eps,
@@ -437,6 +642,7 @@ static slow_forest slow_begin(const bf_model *m) {
 }
 
 static void slow_end(slow_forest *f) {
+    slow_stop(f);
     for (size_t t = 0; t < f->trees; t++)
         slow_empty(&f->tree[t]);
     free(f->tree);

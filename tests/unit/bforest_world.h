@@ -66,12 +66,14 @@ static inline void free_rows(rows *r) {
     free(r->target);
 }
 
-/* Parameters from "key=value key=value ...". */
+/* Parameters from "key=value key=value ...". Rows are learned in the order given unless the text
+ * says otherwise. */
 static inline void set_params(limn_context *ctx, const char *text, lm_params *params) {
     const limn_method_info *info = &lm_method_bforest.info;
     char one[64];
     int length;
     lm_params_init(info->name, info->params, info->param_count, params);
+    assert_int_equal(lm_params_set(ctx, params, "order=file"), LIMN_OK);
     for (; sscanf(text, "%63s%n", one, &length) == 1; text += length)
         if (lm_params_set(ctx, params, one) != LIMN_OK)
             fail_msg("%s", limn_error(ctx));

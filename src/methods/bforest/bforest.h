@@ -112,6 +112,12 @@ typedef struct bf_tree {
     uint64_t step;      /* j of the next threshold */
 } bf_tree;
 
+/* A point that was stored or renewed while a tree grew. */
+typedef struct bf_late {
+    uint64_t id;
+    uint32_t slot, unused; /* unused: 0 */
+} bf_late;
+
 /* The refresh of one tree, in slices: it grows while the tree that it replaces still answers. */
 typedef struct bf_growing {
     bool on;
@@ -119,7 +125,7 @@ typedef struct bf_growing {
     uint64_t start, quota; /* n when it began; points that it looks at per row */
     size_t slots;          /* those in use when it began */
     size_t done;           /* points that it has looked at: of these slots, then late ones */
-    uint32_t *late;        /* points that were stored or renewed since */
+    bf_late *late;
     size_t late_count, late_room;
     bf_tree tree;
 } bf_growing;
@@ -234,8 +240,6 @@ void bf_tree_append(bf_tree *tree, const bf_end *end, uint32_t point);
 bool bf_differs(const bf_model *m, const bf_end *end, int32_t label, double value);
 /* Arena entries that the child blocks take without gaps. */
 size_t bf_tree_places(const bf_tree *tree);
-/* Copies the nodes, and the child blocks in node order without gaps. */
-void bf_tree_write(const bf_tree *tree, bf_node *node, uint32_t *arena);
 /* Makes `to` a copy of the tree in its own memory. False: out of memory, `to` is unchanged. */
 bool bf_tree_assign(const limn_allocator *mem, const bf_tree *from, bf_tree *to);
 void bf_tree_clear(bf_tree *tree);

@@ -249,11 +249,15 @@ static bool look_at(const bf_model *m, size_t index, uint32_t *point) {
     const bf_growing *g = &m->growing;
     const bf_store *s = &m->store;
     uint64_t epoch = m->tree[g->number].epoch + 1;
-    bool late = index >= g->slots;
-    *point = late ? g->late[index - g->slots]
-                  : (uint32_t)bf_shuffled(m, g->number, epoch, index, g->slots);
-    return s->state[*point] == BF_LIVE && !s->held[*point] && (late || s->id[*point] < g->start) &&
-           bf_sampled(m, g->number, late ? 0 : epoch, s->id[*point]);
+    if (index < g->slots) {
+        *point = (uint32_t)bf_shuffled(m, g->number, epoch, index, g->slots);
+        return s->state[*point] == BF_LIVE && s->id[*point] < g->start &&
+               bf_sampled(m, g->number, epoch, s->id[*point]);
+    }
+    const bf_late *late = &g->late[index - g->slots];
+    *point = late->slot;
+    return s->state[*point] == BF_LIVE && s->id[*point] == late->id && !s->held[*point] &&
+           bf_sampled(m, g->number, 0, late->id);
 }
 
 static void hold(bf_store *s, uint32_t point) {
@@ -311,7 +315,7 @@ bool bf_refresh_reserve(const limn_allocator *mem, bf_model *m) {
     if (!g->on || g->late_count < g->late_room)
         return true;
     size_t room = g->late_room ? 2 * g->late_room : 16;
-    uint32_t *late = lm_resize(mem, g->late, room, sizeof *late);
+    bf_late *late = lm_resize(mem, g->late, room, sizeof *late);
     if (!late)
         return false;
     g->late = late;
@@ -321,7 +325,7 @@ bool bf_refresh_reserve(const limn_allocator *mem, bf_model *m) {
 
 void bf_refresh_late(bf_model *m, uint32_t slot) {
     if (m->growing.on)
-        m->growing.late[m->growing.late_count++] = slot;
+        m->growing.late[m->growing.late_count++] = (bf_late){.id = m->store.id[slot], .slot = slot};
 }
 
 void bf_refresh_stop(const limn_allocator *mem, bf_model *m) {

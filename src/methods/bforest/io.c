@@ -72,14 +72,6 @@ static bool list_parts(bf_store *s, part *parts) {
     return true;
 }
 
-/* What is written about all trees; nothing is built if the writer only measures. */
-typedef struct forest {
-    size_t nodes, places;
-    tree_record *record;
-    bf_node *node;
-    uint32_t *arena;
-} forest;
-
 /* The trees of the model, then the growing one if there is one. */
 static size_t tree_count(const bf_model *m) {
     return m->trees + m->growing.on;
@@ -89,42 +81,103 @@ static const bf_tree *tree_at(const bf_model *m, size_t t) {
     return t < m->trees ? &m->tree[t] : &m->growing.tree;
 }
 
-static bool copy_trees(const bf_model *m, lm_writer *writer, forest *f) {
-    size_t nodes = 0, places = 0;
-    f->record = lm_writer_memory(writer, tree_count(m), sizeof *f->record);
-    f->node = lm_writer_memory(writer, f->nodes, sizeof *f->node);
-    f->arena = lm_writer_memory(writer, f->places, sizeof *f->arena);
-    if (!f->record || !f->node || !f->arena)
-        return false;
-    for (size_t t = 0; t < tree_count(m); t++) {
-        const bf_tree *tree = tree_at(m, t);
-        f->record[t] = (tree_record){tree->nodes, bf_tree_places(tree), tree->epoch, tree->step};
-        bf_tree_write(tree, f->node + nodes, f->arena + places);
-        nodes += tree->nodes;
-        places += (size_t)f->record[t].places;
+/* Pieces of a section, collected until they are worth putting. */
+enum { COLLECTED = 1024 };
+
+typedef struct collector {
+    lm_put *put;
+    void *to;
+    limn_status status;
+    size_t count;
+    uint32_t words[COLLECTED];
+} collector;
+
+static void flush(collector *c) {
+    if (c->status == LIMN_OK && c->count)
+        c->status = c->put(c->to, c->words, c->count * sizeof *c->words);
+    c->count = 0;
+}
+
+/* words NULL: zeros. */
+static void collect(collector *c, const uint32_t *words, size_t count) {
+    for (size_t done = 0, n; done < count; done += n) {
+        n = count - done < COLLECTED - c->count ? count - done : COLLECTED - c->count;
+        if (words)
+            memcpy(c->words + c->count, words + done, n * sizeof *words);
+        else
+            memset(c->words + c->count, 0, n * sizeof *c->words);
+        c->count += n;
+        if (c->count == COLLECTED)
+            flush(c);
     }
-    return true;
+}
+
+/* Offsets as if the child blocks were in node order without gaps. */
+static limn_status produce_nodes(const void *user, lm_put *put, void *to) {
+    const bf_model *m = user;
+    collector c = {.put = put, .to = to};
+    for (size_t t = 0; t < tree_count(m) && c.status == LIMN_OK; t++) {
+        const bf_tree *tree = tree_at(m, t);
+        uint32_t used = 0;
+        for (size_t i = 0; i < tree->nodes; i++) {
+            const bf_node *n = &tree->node[i];
+            const uint32_t words[] = {n->point, n->children, n->capacity, n->capacity ? used : 0};
+            collect(&c, words, LM_COUNT(words));
+            used += 2 * n->capacity;
+        }
+    }
+    flush(&c);
+    return c.status;
+}
+
+static limn_status produce_children(const void *user, lm_put *put, void *to) {
+    const bf_model *m = user;
+    collector c = {.put = put, .to = to};
+    for (size_t t = 0; t < tree_count(m) && c.status == LIMN_OK; t++) {
+        const bf_tree *tree = tree_at(m, t);
+        for (size_t i = 0; i < tree->nodes; i++) {
+            const bf_node *n = &tree->node[i];
+            for (size_t half = 0; half < 2 && n->capacity; half++) {
+                collect(&c, tree->arena + n->offset + half * n->capacity, n->children);
+                collect(&c, NULL, n->capacity - n->children);
+            }
+        }
+    }
+    flush(&c);
+    return c.status;
+}
+
+static limn_status put_records(limn_context *ctx, const bf_model *m, lm_writer *writer) {
+    size_t bytes = tree_count(m) * sizeof(tree_record);
+    tree_record *record = NULL;
+    if (!lm_writer_measures(writer)) {
+        record = lm_writer_memory(writer, tree_count(m), sizeof *record);
+        if (!record)
+            return lm_fail_memory(ctx);
+        for (size_t t = 0; t < tree_count(m); t++) {
+            const bf_tree *tree = tree_at(m, t);
+            record[t] = (tree_record){tree->nodes, bf_tree_places(tree), tree->epoch, tree->step};
+        }
+    }
+    return lm_writer_section(writer, "bforest.trees", BF_FILE_VERSION, record, bytes);
 }
 
 static limn_status put_trees(limn_context *ctx, const bf_model *m, lm_writer *writer) {
-    forest f = {.nodes = 0};
+    size_t nodes = 0, places = 0, late = m->growing.late_count;
     for (size_t t = 0; t < tree_count(m); t++) {
-        f.nodes += tree_at(m, t)->nodes;
-        f.places += bf_tree_places(tree_at(m, t));
+        nodes += tree_at(m, t)->nodes;
+        places += bf_tree_places(tree_at(m, t));
     }
-    if (!lm_writer_measures(writer) && !copy_trees(m, writer, &f))
-        return lm_fail_memory(ctx);
-    limn_status status = lm_writer_section(writer, "bforest.trees", BF_FILE_VERSION, f.record,
-                                           tree_count(m) * sizeof *f.record);
-    if (status == LIMN_OK && f.nodes)
-        status = lm_writer_section(writer, "bforest.nodes", BF_FILE_VERSION, f.node,
-                                   f.nodes * sizeof *f.node);
-    if (status == LIMN_OK && f.places)
-        status = lm_writer_section(writer, "bforest.children", BF_FILE_VERSION, f.arena,
-                                   f.places * sizeof *f.arena);
-    if (status == LIMN_OK && m->growing.late_count)
+    limn_status status = put_records(ctx, m, writer);
+    if (status == LIMN_OK && nodes)
+        status = lm_writer_stream(writer, "bforest.nodes", BF_FILE_VERSION, nodes * sizeof(bf_node),
+                                  produce_nodes, m);
+    if (status == LIMN_OK && places)
+        status = lm_writer_stream(writer, "bforest.children", BF_FILE_VERSION,
+                                  places * sizeof(uint32_t), produce_children, m);
+    if (status == LIMN_OK && late)
         status = lm_writer_section(writer, "bforest.late", BF_FILE_VERSION, m->growing.late,
-                                   m->growing.late_count * sizeof *m->growing.late);
+                                   late * sizeof *m->growing.late);
     return status;
 }
 
@@ -275,7 +328,7 @@ static limn_status check_points(limn_context *ctx, const lm_file *file, bf_model
     return LIMN_OK;
 }
 
-/* Late points: slots, free ones among them if what was in them is forgotten. */
+/* Late points; some may have been forgotten since. */
 static limn_status get_late(limn_context *ctx, const lm_file *file, bf_model *m) {
     bf_growing *g = &m->growing;
     const void *data;
@@ -291,7 +344,7 @@ static limn_status get_late(limn_context *ctx, const lm_file *file, bf_model *m)
     memcpy(g->late, data, g->late_count * sizeof *g->late);
     g->late_room = g->late_count;
     for (size_t i = 0; i < g->late_count; i++)
-        if (g->late[i] >= m->store.slots)
+        if (g->late[i].slot >= m->store.slots || g->late[i].unused || g->late[i].id >= m->seen)
             return lm_file_bad(ctx, file, "the points to be refreshed are invalid");
     return LIMN_OK;
 }

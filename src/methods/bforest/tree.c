@@ -491,7 +491,8 @@ size_t bf_tree_places(const bf_tree *tree) {
     return places;
 }
 
-void bf_tree_write(const bf_tree *tree, bf_node *node, uint32_t *arena) {
+/* Copies the nodes, and the child blocks in node order without gaps. */
+static void copy_nodes(const bf_tree *tree, bf_node *node, uint32_t *arena) {
     size_t used = 0;
     for (size_t i = 0; i < tree->nodes; i++) {
         const bf_node *from = &tree->node[i];
@@ -500,7 +501,6 @@ void bf_tree_write(const bf_tree *tree, bf_node *node, uint32_t *arena) {
         if (!from->capacity)
             continue;
         const uint32_t *points = tree->arena + from->offset, *nodes = points + from->capacity;
-        memset(arena + used, 0, 2 * (size_t)from->capacity * sizeof *arena);
         memcpy(arena + used, points, from->children * sizeof *arena);
         memcpy(arena + used + from->capacity, nodes, from->children * sizeof *arena);
         used += 2 * (size_t)from->capacity;
@@ -516,7 +516,7 @@ bool bf_tree_assign(const limn_allocator *mem, const bf_tree *from, bf_tree *to)
         lm_free(mem, arena);
         return false;
     }
-    bf_tree_write(from, node, arena);
+    copy_nodes(from, node, arena);
     bf_tree_free(mem, to);
     bf_tree_clear(to);
     to->node = node;
