@@ -36,7 +36,7 @@ ASAN_BUILD = ["--buildtype=plain", "-Doptimization=1", "-Db_lundef=false", "-Dbe
 TSAN_BUILD = ["--buildtype=plain", "-Doptimization=1", "-Db_lundef=false", "-Db_sanitize=thread",
               "-Dc_args=-g1"]
 THREADED = ("test_concurrent", "test_parallel", "test_work", "test_select", "test_learn_forest",
-            "test_bforest_life", "test_hull_hostile", "test_borders",
+            "test_bforest_life", "test_bforest_offline", "test_hull_hostile", "test_borders",
             "test_borders_forms", "test_accelerate", "test_field_many", "test_pool", "test_network", "test_student",
             "test_ptree_finish", "test_ptree_shrink", "test_scale_auto", "test_scale_curves", "test_scale_evidence",
             "test_scale_learned", "test_scale_map")

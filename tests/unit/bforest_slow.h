@@ -579,8 +579,7 @@ static void slow_offline_tree(slow_forest *f, size_t tree) {
     slow_empty(t);
     for (int i = 0; i < f->points; i++)
         if (f->point[i].live)
-            keys[count++] =
-                (slow_key){slow_draw(f, BF_SAMPLE, tree, 0, f->point[i].id) >> 32, i};
+            keys[count++] = (slow_key){slow_draw(f, BF_SAMPLE, tree, 0, f->point[i].id) >> 32, i};
     qsort(keys, (size_t)count, sizeof *keys, slow_by_hash);
     for (int i = 0; i < count; i++)
         if (slow_samples(f, tree, 0, f->point[keys[i].point].id)) {
@@ -607,7 +606,7 @@ static void slow_offline(slow_forest *f, bool keep) {
 }
 
 /* Training: all rows at once; of equal ones the last, unless all are kept. */
-static void slow_train(slow_forest *f, const float *x, const int32_t *label, const double *target,
+static inline void slow_train(slow_forest *f, const float *x, const int32_t *label, const double *target,
                        size_t n) {
     for (size_t i = 0; i < n; i++) {
         int same = f->all ? -1 : slow_same(f, x + i * f->d);

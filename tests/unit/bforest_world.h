@@ -22,7 +22,8 @@ static const char *const usual[] = {"trees=8 warmup=60",
                                     "style=paper trees=6",
                                     "trees=5 warmup=20 max_points=40",
                                     "trees=4 warmup=30 metric=cosine rho=0.5",
-                                    "trees=3 warmup=30 metric=l1 children=0"};
+                                    "trees=3 warmup=30 metric=l1 children=0",
+                                    "trees=5 warmup=40 store=all"};
 
 /* ---- rows and models ---- */
 

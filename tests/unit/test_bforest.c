@@ -135,6 +135,10 @@ static void test_the_default_forest_has_the_trees_and_answers_of_its_definition(
                                            "trees=2 warmup=300 metric=l1",
                                            "trees=5 warmup=60 refresh=no eps=0.3",
                                            "trees=3 warmup=20 max_points=25",
+                                           "trees=120 warmup=1 rho=0.2",
+                                           "trees=6 warmup=50 store=all",
+                                           "trees=5 warmup=10 store=all rho=0.4 refresh=no",
+                                           "style=paper trees=3 store=all",
                                            "style=paper trees=4 rho=0.5 refresh=yes",
                                            "style=paper trees=5 max_points=30"};
     (void)state;
@@ -142,9 +146,12 @@ static void test_the_default_forest_has_the_trees_and_answers_of_its_definition(
 }
 
 static void test_forgetting_follows_its_definition(void **state) {
-    static const char *const settings[] = {"trees=9 warmup=40", "trees=3 warmup=400",
-                                           "style=paper trees=5", "trees=4 warmup=30 max_points=20",
-                                           "trees=6 warmup=20 refresh=no rho=0.4"};
+    static const char *const settings[] = {"trees=9 warmup=40",
+                                           "trees=3 warmup=400",
+                                           "style=paper trees=5",
+                                           "trees=4 warmup=30 max_points=20",
+                                           "trees=6 warmup=20 refresh=no rho=0.4",
+                                           "trees=4 warmup=30 store=all"};
     (void)state;
     follow_all(settings, LM_COUNT(settings), true);
 }
