@@ -64,8 +64,8 @@ char *lm_strndup(const limn_allocator *mem, const char *text, size_t length);
 /* Like lm_alloc, aligned to 64 bytes and advised to huge pages when large. A large block (a quarter
  * of a huge page or more) starts on a huge page boundary. Free with lm_free_aligned. */
 void *lm_alloc_aligned(const limn_allocator *mem, size_t count, size_t size);
-/* Makes such a block smaller or larger, keeping its first `kept` bytes; NULL: a new block. A block
- * that moves no longer starts on a huge page boundary. */
+/* For blocks that grow: resizes one, keeping its first `kept` bytes, or makes a new one (NULL).
+ * They are not advised to huge pages, which would make moving them slow. */
 void *lm_resize_aligned(const limn_allocator *mem, void *block, size_t kept, size_t bytes);
 void lm_free_aligned(const limn_allocator *mem, void *block);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ALIGNMENT = 64, PAGE = 4096 };
+enum { ALIGNMENT = 64 };
 #define HUGE_PAGE ((size_t)2 << 20)
 
 bool lm_mul(size_t a, size_t b, size_t *product) {
@@ -54,16 +54,6 @@ char *lm_strdup(const limn_allocator *mem, const char *text) {
     return lm_strndup(mem, text, strlen(text));
 }
 
-/* Failure only costs speed. */
-static void advise_huge_pages(unsigned char *block, size_t bytes) {
-#ifdef MADV_HUGEPAGE
-    size_t skipped = (PAGE - (uintptr_t)block % PAGE) % PAGE;
-    (void)madvise(block + skipped, bytes - skipped, MADV_HUGEPAGE);
-#else
-    (void)block, (void)bytes;
-#endif
-}
-
 /* The allocator's pointer is kept just before the aligned block. Blocks of a quarter of a huge page
  * or more take whole huge pages: with small pages, a scan of a megabyte spends up to half of its
  * time on address translation. */
@@ -81,33 +71,35 @@ void *lm_alloc_aligned(const limn_allocator *mem, size_t count, size_t size) {
     size_t shift = ALIGNMENT + (align - ((uintptr_t)raw + ALIGNMENT) % align) % align;
     unsigned char *block = raw + shift;
     memcpy(block - sizeof raw, &raw, sizeof raw);
+#ifdef MADV_HUGEPAGE
     if (align == HUGE_PAGE)
-        advise_huge_pages(block, whole);
+        (void)madvise(block, whole, MADV_HUGEPAGE); /* failure only costs speed */
+#endif
     return block;
 }
 
 /* Where the allocator moves a block by a multiple of 64 bytes, nothing is copied here: malloc moves
- * large blocks by changing the page table. */
+ * large blocks by changing the page table, which takes microseconds for small pages (and a tenth
+ * of a second for huge ones, which must be split if they land elsewhere in theirs). */
 void *lm_resize_aligned(const limn_allocator *mem, void *block, size_t kept, size_t bytes) {
-    unsigned char *raw;
-    size_t total;
-    if (!block)
-        return lm_alloc_aligned(mem, bytes, 1);
-    memcpy(&raw, (unsigned char *)block - sizeof raw, sizeof raw);
-    size_t before = (size_t)((unsigned char *)block - raw);
+    unsigned char *raw = NULL;
+    size_t total, before = 0;
+    if (block)
+        memcpy(&raw, (unsigned char *)block - sizeof raw, sizeof raw);
+    if (block)
+        before = (size_t)((unsigned char *)block - raw);
     if (!lm_add(bytes, before + 2 * ALIGNMENT, &total))
         return NULL;
     raw = mem->resize(mem->user, raw, total);
     if (!raw)
         return NULL;
     size_t shift = before;
-    if (((uintptr_t)raw + shift) % ALIGNMENT) {
+    if (!block || ((uintptr_t)raw + shift) % ALIGNMENT) {
         shift = ALIGNMENT + (ALIGNMENT - (uintptr_t)raw % ALIGNMENT) % ALIGNMENT;
-        memmove(raw + shift, raw + before, kept);
+        if (kept)
+            memmove(raw + shift, raw + before, kept);
     }
     memcpy(raw + shift - sizeof raw, &raw, sizeof raw);
-    if (bytes >= HUGE_PAGE)
-        advise_huge_pages(raw + shift, bytes);
     return raw + shift;
 }
 

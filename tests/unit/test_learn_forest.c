@@ -61,7 +61,7 @@ static void close_world(world *w) {
 }
 
 static limn_model *train(world *w, size_t n, const char *param) {
-    const char *params[] = {"trees=7", "warmup=120", param};
+    const char *params[] = {"trees=7", "warmup=120", "order=file", param};
     limn_data *data = NULL;
     limn_model *model = NULL;
     limn_train_options options;
@@ -69,7 +69,7 @@ static limn_model *train(world *w, size_t n, const char *param) {
     options.method = "bforest";
     options.scale = w->scale;
     options.params = params;
-    options.param_count = param ? 3 : 2;
+    options.param_count = param ? 4 : 3;
     assert_int_equal(limn_data_from_values(w->ctx, w->task, w->x, n, D, w->y, &data), LIMN_OK);
     if (limn_train(w->ctx, data, &options, &model) != LIMN_OK)
         fail_msg("%s", limn_error(w->ctx));

@@ -246,7 +246,8 @@ bool bf_store_derive(const limn_allocator *mem, bf_store *s) {
     bool fine = order != NULL;
     for (size_t i = DERIVED; i < COLUMNS && fine; i++)
         if (columns[i].size)
-            fine = (*columns[i].data = lm_alloc_aligned(mem, room, columns[i].size)) != NULL;
+            fine = (*columns[i].data = lm_resize_aligned(mem, NULL, 0, room * columns[i].size)) !=
+                   NULL;
     fine = fine && bf_store_make_table(mem, s, s->live);
     if (fine) {
         memset(s->refs, 0, room * sizeof *s->refs);
@@ -274,8 +275,7 @@ static bool grow_column(const limn_allocator *mem, const bf_store *s, const colu
         return true;
     if (!lm_mul(capacity, c->size, &bytes))
         return false;
-    void *grown =
-        view ? lm_alloc_aligned(mem, bytes, 1) : lm_resize_aligned(mem, *c->data, kept, bytes);
+    void *grown = lm_resize_aligned(mem, view ? NULL : *c->data, view ? 0 : kept, bytes);
     if (!grown)
         return false;
     if (view && kept)

@@ -141,7 +141,8 @@ limn_status bf_own(limn_context *ctx, bf_model *m) {
         return LIMN_OK;
     /* The last copy is of the growing tree. */
     bf_tree *copies = lm_alloc_zero(&ctx->mem, m->trees + 1, sizeof *copies);
-    bool fine = copies && copy_tree(&ctx->mem, &m->growing.tree, &copies[m->trees]);
+    bool fine =
+        copies && (!m->growing.on || copy_tree(&ctx->mem, &m->growing.tree, &copies[m->trees]));
     for (size_t t = 0; fine && t < m->trees; t++)
         fine = copy_tree(&ctx->mem, &m->tree[t], &copies[t]);
     if (fine) {
