@@ -94,7 +94,7 @@ void bf_store_release(bf_store *s, uint32_t slot);
 /* The newest live point equal to x, or BF_NONE. */
 uint32_t bf_store_find(const bf_store *s, const float *x);
 
-/* ---- tree.c ---- */
+/* ---- descend.c, tree.c ---- */
 
 /* A child block of capacity c takes 2c entries of the arena: the children's points, then nodes. */
 typedef struct bf_node {
@@ -183,6 +183,34 @@ typedef struct bf_path {
     uint32_t node[BF_LEVELS];
 } bf_path;
 
+typedef struct bf_place {
+    uint32_t node, point, key;
+} bf_place;
+
+/* A descent in progress. */
+typedef struct bf_walk {
+    const bf_tree *tree;
+    uint64_t number;
+    bf_probe *probe;
+    bf_place v;
+    bf_end end;
+    bf_path *path; /* or NULL */
+} bf_walk;
+
+typedef struct bf_span {
+    uint32_t from, to;
+} bf_span;
+
+/* Many queries; all arrays have one item per query. */
+typedef struct bf_crowd {
+    bf_probe *probe;
+    bf_walk *walk;
+    uint32_t *order; /* the queries that descend */
+    uint32_t *sorted;
+    uint16_t *choice;
+    bf_span *pending;
+} bf_crowd;
+
 /* A distance (squared for l2) in the form that is compared: rounded to 22 significant bits, so that
  * distances that differ only by rounding tie, whatever their size. Keys order as distances do. */
 static inline uint32_t bf_key(double distance) {
@@ -227,6 +255,9 @@ bf_end bf_descend(const bf_model *m, const bf_tree *tree, uint64_t number, bf_pr
 /* The same in up to BF_GROUP trees at once; ends and paths (or NULL): count of each. */
 void bf_descend_some(const bf_model *m, const size_t *trees, size_t count, bf_probe *p,
                      bf_end *ends, bf_path *paths);
+/* The first `count` queries of c->order descend in the tree; the ends are in their walks. Changes
+ * the order. */
+void bf_descend_many(const bf_model *m, size_t tree, size_t count, const bf_crowd *c);
 /* Finds the ends in those trees from .. to-1 that are wanted (NULL: all) and not yet known. */
 void bf_find_ends(const bf_model *m, bf_probe *p, size_t from, size_t to, const bool *wanted,
                   bf_end *ends, bool *known);

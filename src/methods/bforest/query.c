@@ -140,33 +140,59 @@ bool bf_keeps_distances(const bf_model *m) {
     return m->metric == BF_CALLER || m->d >= CACHE_FROM;
 }
 
-/* One row's memory. */
+/* Fewer rows than this are asked one by one. */
+enum { MANY = 16 };
+
+/* The memory of one row, then of many. */
 typedef struct layout {
     bf_vote vote;
     float *x;
     uint8_t *bytes;
     uint64_t *cache;
     lm_touched touched; /* by all rows */
+    float *rows;        /* padded */
+    uint8_t *row_bytes;
+    double *vote_room;
+    bf_crowd crowd;
+    bf_vote *votes;
+    uint32_t *asked; /* the rows whose answer is not yet decided */
 } layout;
 
-static layout lay_out(const bf_model *m, lm_cursor *at) {
+static void lay_out_crowd(const bf_model *m, size_t rows, lm_cursor *at, layout *l) {
+    bf_crowd *c = &l->crowd;
+    l->rows = lm_take_cells(at, rows, m->store.stride, sizeof *l->rows);
+    l->row_bytes = lm_take_cells(at, rows, m->store.stride, sizeof *l->row_bytes);
+    l->vote_room = lm_take_cells(at, rows, m->classes, sizeof *l->vote_room);
+    c->probe = lm_take(at, rows, sizeof *c->probe);
+    c->walk = lm_take(at, rows, sizeof *c->walk);
+    c->order = lm_take(at, rows, sizeof *c->order);
+    c->sorted = lm_take(at, rows, sizeof *c->sorted);
+    c->choice = lm_take(at, rows, sizeof *c->choice);
+    c->pending = lm_take(at, rows, sizeof *c->pending);
+    l->votes = lm_take(at, rows, sizeof *l->votes);
+    l->asked = lm_take(at, rows, sizeof *l->asked);
+}
+
+static layout lay_out(const bf_model *m, size_t rows, lm_cursor *at) {
     layout l = {.cache = NULL};
     l.vote.votes = lm_take(at, m->classes, sizeof *l.vote.votes);
     l.x = lm_take(at, m->store.stride, sizeof *l.x);
     l.bytes = lm_take(at, m->store.stride, sizeof *l.bytes);
     if (bf_keeps_distances(m))
         l.cache = lm_take(at, BF_CACHE, sizeof *l.cache);
+    if (rows >= MANY)
+        lay_out_crowd(m, rows, at, &l);
     return l;
 }
 
 void bf_scratch(const void *opaque, size_t rows, size_t neighbors, lm_cursor *at) {
-    (void)rows, (void)neighbors;
-    (void)lay_out(opaque, at);
+    (void)neighbors;
+    (void)lay_out(opaque, rows, at);
 }
 
-static layout begin(const bf_model *m, void *scratch) {
+static layout begin(const bf_model *m, size_t rows, void *scratch) {
     lm_cursor cursor = lm_cursor_at(scratch);
-    layout at = lay_out(m, &cursor);
+    layout at = lay_out(m, rows, &cursor);
     memset(at.x, 0, m->store.stride * sizeof *at.x);
     return at;
 }
@@ -180,34 +206,101 @@ static void ask_row(const bf_model *m, layout *at, const float *x) {
     at->touched.bytes += (double)p.comparisons * size;
 }
 
-void bf_predict(const void *opaque, const float *x, size_t n, int32_t *classes, void *scratch) {
-    const bf_model *m = opaque;
-    layout at = begin(m, scratch);
+/* Rows that equal a stored one are answered; returns how many are not. */
+static size_t begin_many(const bf_model *m, layout *at, const float *x, size_t n) {
+    size_t stride = m->store.stride, asked = 0;
     for (size_t i = 0; i < n; i++) {
-        ask_row(m, &at, x + i * m->d);
-        int32_t winner = bf_winner(m, &at.vote);
-        classes[i] = winner < 0 ? 0 : winner;
+        float *row = at->rows + i * stride;
+        memcpy(row, x + i * m->d, m->d * sizeof *x);
+        memset(row + m->d, 0, (stride - m->d) * sizeof *x);
+        const uint8_t *bytes = bf_bytes(&m->store, row, at->row_bytes + i * stride);
+        at->crowd.probe[i] = bf_probe_make(m, row, bytes, NULL);
+        at->votes[i] = (bf_vote){.votes = at->vote_room + i * m->classes};
+        clear_votes(m, &at->votes[i]);
+        uint32_t same = bf_store_find(&m->store, row);
+        if (same != BF_NONE)
+            vote_for(m, &at->votes[i], same, 0);
+        else
+            at->asked[asked++] = (uint32_t)i;
+    }
+    return asked;
+}
+
+/* The undecided rows ask one tree. */
+static void ask_tree(const bf_model *m, layout *at, size_t tree, size_t asked) {
+    memcpy(at->crowd.order, at->asked, asked * sizeof *at->asked);
+    bf_descend_many(m, tree, asked, &at->crowd);
+    for (size_t i = 0; i < asked; i++) {
+        const bf_end *end = &at->crowd.walk[at->asked[i]].end;
+        if (end->voter != BF_NONE)
+            vote_for(m, &at->votes[at->asked[i]], end->voter, end->key);
     }
 }
 
-void bf_proba(const void *opaque, const float *x, size_t n, double *proba, void *scratch) {
-    const bf_model *m = opaque;
-    layout at = begin(m, scratch);
+/* The same answers as bf_ask's, tree by tree. */
+static void ask_many(const bf_model *m, layout *at, const float *x, size_t n) {
+    bool may_stop = m->task == LIMN_CLASSIFY && m->alpha > 0;
+    size_t asked = begin_many(m, at, x, n);
+    for (size_t t = 0; t < m->trees && asked; t++) {
+        ask_tree(m, at, t, asked);
+        if (!may_stop || (t + 1) % BF_GROUP)
+            continue;
+        size_t left = 0;
+        for (size_t i = 0; i < asked; i++)
+            if (!decided(m, &at->votes[at->asked[i]], t + 1))
+                at->asked[left++] = at->asked[i];
+        asked = left;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!at->votes[i].voters)
+            ask_all(m, &at->crowd.probe[i], &at->votes[i]);
+}
+
+/* What to do with the vote about row i. */
+typedef void give(const bf_model *m, const bf_vote *v, size_t i, void *out);
+
+/* A caller's function costs most; one row at a time, it is called once per stored row. */
+static void ask_rows(const bf_model *m, const float *x, size_t n, void *scratch, give *to,
+                     void *out) {
+    layout at = begin(m, n, scratch);
+    if (n >= MANY && m->metric != BF_CALLER) {
+        ask_many(m, &at, x, n);
+        for (size_t i = 0; i < n; i++)
+            to(m, &at.votes[i], i, out);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         ask_row(m, &at, x + i * m->d);
-        for (size_t c = 0; c < m->classes; c++)
-            proba[i * m->classes + c] =
-                at.vote.voters ? at.vote.votes[c] / at.vote.sum : 1 / (double)m->classes;
+        to(m, &at.vote, i, out);
     }
 }
 
-void bf_values(const void *opaque, const float *x, size_t n, double *values, void *scratch) {
-    const bf_model *m = opaque;
-    layout at = begin(m, scratch);
-    for (size_t i = 0; i < n; i++) {
-        ask_row(m, &at, x + i * m->d);
-        values[i] = at.vote.mean;
-    }
+static void give_class(const bf_model *m, const bf_vote *v, size_t i, void *out) {
+    int32_t winner = bf_winner(m, v);
+    ((int32_t *)out)[i] = winner < 0 ? 0 : winner;
+}
+
+static void give_proba(const bf_model *m, const bf_vote *v, size_t i, void *out) {
+    double *proba = (double *)out + i * m->classes;
+    for (size_t c = 0; c < m->classes; c++)
+        proba[c] = v->voters ? v->votes[c] / v->sum : 1 / (double)m->classes;
+}
+
+static void give_value(const bf_model *m, const bf_vote *v, size_t i, void *out) {
+    (void)m;
+    ((double *)out)[i] = v->mean;
+}
+
+void bf_predict(const void *model, const float *x, size_t n, int32_t *classes, void *scratch) {
+    ask_rows(model, x, n, scratch, give_class, classes);
+}
+
+void bf_proba(const void *model, const float *x, size_t n, double *proba, void *scratch) {
+    ask_rows(model, x, n, scratch, give_proba, proba);
+}
+
+void bf_values(const void *model, const float *x, size_t n, double *values, void *scratch) {
+    ask_rows(model, x, n, scratch, give_value, values);
 }
 
 /* ---- figures ---- */
@@ -219,7 +312,7 @@ static lm_touched touched_by(const bf_model *m, double vectors) {
 
 void bf_touched(const void *opaque, const float *x, size_t n, lm_touched *sum, void *scratch) {
     const bf_model *m = opaque;
-    layout at = begin(m, scratch);
+    layout at = begin(m, 1, scratch);
     for (size_t i = 0; i < n; i++)
         ask_row(m, &at, x + i * m->d);
     sum->vectors += at.touched.vectors;
