@@ -160,7 +160,7 @@ typedef struct lm_foreign_text {
 
 /* ---- the table ---- */
 
-/* The most rows that a query function receives at once. */
+/* The most rows that a query function receives at once, unless the method wants more. */
 enum { LM_BATCH = 256 };
 
 typedef struct lm_method {
@@ -198,8 +198,11 @@ typedef struct lm_method {
     limn_status (*load)(limn_context *ctx, const lm_file *file, const lm_shape *shape,
                         const lm_params *params, void **model);
 
-    /* Moves the cursor past the scratch needed for queries of up to rows <= LM_BATCH rows at once
-     * and searches for up to neighbors. The query functions lay out scratch in the same way. */
+    /* The most rows that the query functions receive at once; NULL: LM_BATCH. For methods in which
+     * many rows share what they touch. */
+    size_t (*batch)(const void *model);
+    /* Moves the cursor past the scratch needed for queries of up to that many rows at once and
+     * searches for up to neighbors. The query functions lay out scratch in the same way. */
     void (*scratch)(const void *model, size_t rows, size_t neighbors, lm_cursor *at);
 
     /* Class -1 means "unknown": the model rejects the row. */

@@ -11,15 +11,20 @@
 
 /* One thread's memory. */
 typedef struct layout {
-    float *x;     /* LM_BATCH rows as the method sees them, unless the caller's rows can be used */
+    float *x; /* a batch of rows as the method sees them, unless the caller's rows can be used */
     void *scaler; /* the scratch of scaling */
     void *scratch;
 } layout;
 
+/* The most rows of a batch. */
+static size_t most_rows(const limn_model *m) {
+    return m->method->batch ? m->method->batch(m->body) : LM_BATCH;
+}
+
 static layout lay_out(const limn_model *m, lm_cursor *at) {
     bool own = !lm_scaler_is_none(&m->scaler) || m->schema.beyond;
     layout l;
-    l.x = lm_take_cells(at, own ? LM_BATCH : 0, lm_model_width(m), sizeof *l.x);
+    l.x = lm_take_cells(at, own ? most_rows(m) : 0, lm_model_width(m), sizeof *l.x);
     l.scaler = lm_here(at);
     lm_scaler_scratch(&m->scaler, at);
     l.scratch = lm_here(at);
@@ -30,7 +35,7 @@ static bool slice_size(const limn_predictor *p, size_t *slice) {
     const limn_model *m = p->model;
     lm_cursor at = lm_cursor_at(NULL);
     (void)lay_out(m, &at);
-    m->method->scratch(m->body, LM_BATCH, p->neighbors, &at);
+    m->method->scratch(m->body, most_rows(m), p->neighbors, &at);
     return lm_measured(&at, slice);
 }
 
@@ -123,7 +128,7 @@ static void shift(double *values, size_t n, double by) {
         values[i] += by;
 }
 
-/* Rows first .. first+n-1 of the query, n <= LM_BATCH. */
+/* Rows first .. first+n-1 of the query, no more than a batch. */
 static void run_batch(const limn_predictor *p, const lm_query *q, size_t first, size_t n,
                       int thread) {
     const limn_model *m = p->model;
@@ -163,12 +168,19 @@ static void run_batch(const limn_predictor *p, const lm_query *q, size_t first, 
 typedef struct whole_run {
     const limn_predictor *p;
     const lm_query *q;
+    size_t batch; /* rows of each but the last */
 } whole_run;
 
 static void run_nth(void *user, size_t batch, int thread) {
     const whole_run *run = user;
-    size_t first = batch * LM_BATCH, left = run->q->n - first;
-    run_batch(run->p, run->q, first, left < LM_BATCH ? left : LM_BATCH, thread);
+    size_t first = batch * run->batch, left = run->q->n - first;
+    run_batch(run->p, run->q, first, left < run->batch ? left : run->batch, thread);
+}
+
+/* As many rows as the method wants, but few enough that all threads have work. */
+static size_t batch_rows(const limn_predictor *p, size_t n) {
+    size_t most = most_rows(p->model), share = n / (size_t)p->threads + 1;
+    return share >= most ? most : share > LM_BATCH ? share : most < LM_BATCH ? most : LM_BATCH;
 }
 
 static limn_status check(const limn_predictor *p, const lm_query *q) {
@@ -190,8 +202,8 @@ limn_status lm_predictor_run(limn_predictor *p, const lm_query *q) {
     limn_status status = check(p, q);
     if (status != LIMN_OK)
         return status;
-    size_t batches = q->n / LM_BATCH + (q->n % LM_BATCH != 0);
-    whole_run run = {p, q};
+    whole_run run = {p, q, batch_rows(p, q->n)};
+    size_t batches = q->n / run.batch + (q->n % run.batch != 0);
     if (p->threads > 1 && batches > 1)
         lm_parallel(p->threads, batches, run_nth, &run);
     else

@@ -12,6 +12,14 @@ lm_gather *lm_gather_kernel(lm_metric metric) {
     return lm_simd_get()->rows->gather[metric];
 }
 
+lm_spread *lm_spread_kernel(lm_metric metric) {
+    return lm_simd_get()->rows->spread[metric];
+}
+
+lm_keys *lm_keys_kernel(void) {
+    return lm_simd_get()->rows->keys;
+}
+
 lm_gather_bytes *lm_gather_bytes_kernel(void) {
     return lm_simd_get()->rows->gather_bytes;
 }

@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-enum { BF_FILE_VERSION = 3, BF_CHUNK = 64, BF_GROUP = 8, BF_MEASURED = 128 };
+enum { BF_FILE_VERSION = 3, BF_CHUNK = 64, BF_COLUMNS = 64, BF_GROUP = 8, BF_MEASURED = 128 };
 #define BF_NONE UINT32_MAX
 
 /* In the order of the choices in the parameter table. */
@@ -163,6 +163,7 @@ typedef struct bf_probe {
     double norm;
     lm_gather *gather;
     lm_gather_bytes *gather_bytes;
+    lm_keys *keys;
     uint64_t comparisons; /* so far */
     uint64_t *cache;      /* BF_CACHE known keys with their points, or NULL */
 } bf_probe;
@@ -201,24 +202,18 @@ typedef struct bf_span {
     uint32_t from, to;
 } bf_span;
 
-/* Many queries; all arrays have one item per query. */
+/* Many queries; all arrays but columns have one item per query. */
 typedef struct bf_crowd {
     bf_probe *probe;
     bf_walk *walk;
     uint32_t *order; /* the queries that descend */
-    uint32_t *sorted;
+    uint32_t *sorted, *alone;
     uint16_t *choice;
     bf_span *pending;
+    double *columns; /* BF_CHUNK rows side by side, or NULL: rows have too many features */
 } bf_crowd;
 
-/* A distance (squared for l2) in the form that is compared: rounded to 22 significant bits, so that
- * distances that differ only by rounding tie, whatever their size. Keys order as distances do. */
-static inline uint32_t bf_key(double distance) {
-    uint64_t bits;
-    memcpy(&bits, &distance, sizeof bits);
-    return (uint32_t)((bits + (UINT64_C(1) << 30)) >> 31);
-}
-
+/* The distance (squared for l2) that a key stands for. */
 static inline double bf_unkey(uint32_t key) {
     uint64_t bits = (uint64_t)key << 31;
     double distance;
@@ -244,9 +239,12 @@ static inline bool bf_sampled(const bf_model *m, uint64_t tree, uint64_t epoch, 
 /* x must outlive the probe and is zero-padded to the stride of the store. bytes: from bf_bytes. */
 bf_probe bf_probe_make(const bf_model *m, const float *x, const uint8_t *bytes, uint64_t *cache);
 bf_probe bf_probe_point(const bf_model *m, size_t point);
-/* The keys of the distances to `count` points. */
-void bf_distances(const bf_model *m, bf_probe *p, const uint32_t *points, size_t count,
-                  uint32_t *keys);
+/* The keys of the distances to `count` points, from 1 to BF_CHUNK; returns the least, and which are
+ * equal to it (lm_keys). */
+uint32_t bf_distances(const bf_model *m, bf_probe *p, const uint32_t *points, size_t count,
+                      uint32_t *keys, uint64_t *which);
+/* The key of the distance to a point. */
+uint32_t bf_distance(const bf_model *m, bf_probe *p, uint32_t point);
 /* If keys tie: whether point a is preferred to b. */
 bool bf_preferred(const bf_model *m, uint64_t tree, uint32_t key, uint32_t a, uint32_t b);
 /* path: the nodes on the way, including the end; or NULL. */
@@ -328,6 +326,7 @@ int32_t bf_winner(const bf_model *m, const bf_vote *vote);
 
 /* Whether known distances are kept for other trees. */
 bool bf_keeps_distances(const bf_model *m);
+size_t bf_batch(const void *model);
 void bf_scratch(const void *model, size_t rows, size_t neighbors, lm_cursor *at);
 void bf_predict(const void *model, const float *x, size_t n, int32_t *classes, void *scratch);
 void bf_proba(const void *model, const float *x, size_t n, double *proba, void *scratch);

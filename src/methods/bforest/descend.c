@@ -19,7 +19,7 @@
 #define FAR 1e300
 
 static bf_probe begin(const bf_model *m, const float *x) {
-    bf_probe p = {.x = x};
+    bf_probe p = {.x = x, .keys = lm_keys_kernel()};
     if (m->metric == BF_COSINE) {
         const uint32_t self = 0;
         p.gather = lm_gather_kernel(LM_DOT);
@@ -61,30 +61,43 @@ static double from_caller(const bf_model *m, const float *a, const float *b) {
     return distance <= 0 ? 0 : distance < FAR ? distance : FAR;
 }
 
-static void measure(const bf_model *m, const bf_probe *p, const uint32_t *points, size_t count,
-                    uint32_t *keys) {
+/* The keys of measured distances. */
+static uint32_t to_keys(const bf_model *m, const bf_probe *p, const uint32_t *points, size_t count,
+                        double *distance, uint32_t *keys, uint64_t *which) {
+    if (m->metric == BF_COSINE)
+        for (size_t i = 0; i < count; i++)
+            distance[i] = cosine(distance[i], p->norm, m->store.norm[points[i]]);
+    return p->keys(distance, count, keys, which);
+}
+
+static uint32_t measure(const bf_model *m, const bf_probe *p, const uint32_t *points, size_t count,
+                        uint32_t *keys, uint64_t *which) {
     const bf_store *s = &m->store;
     double out[BF_CHUNK];
-    if (m->metric == BF_CALLER) {
+    if (m->metric == BF_CALLER)
         for (size_t i = 0; i < count; i++)
-            keys[i] = bf_key(from_caller(m, p->x, s->x + (size_t)points[i] * s->stride));
-        return;
-    }
-    if (p->bytes && s->bytes) /* a point that arrived meanwhile may have ended that */
+            out[i] = from_caller(m, p->x, s->x + (size_t)points[i] * s->stride);
+    else if (p->bytes && s->bytes) /* a point that arrived meanwhile may have ended that */
         p->gather_bytes(p->bytes, s->byte, s->stride, points, count, out);
     else
         p->gather(p->x, s->x, s->stride, points, count, out);
-    if (m->metric == BF_COSINE)
-        for (size_t i = 0; i < count; i++)
-            out[i] = cosine(out[i], p->norm, s->norm[points[i]]);
+    return to_keys(m, p, points, count, out, keys, which);
+}
+
+static uint32_t least_of(const uint32_t *keys, size_t count, uint64_t *which) {
+    uint32_t least = UINT32_MAX;
+    *which = 0;
     for (size_t i = 0; i < count; i++)
-        keys[i] = bf_key(out[i]);
+        least = keys[i] < least ? keys[i] : least;
+    for (size_t i = 0; i < count; i++)
+        *which |= (uint64_t)(keys[i] == least) << i;
+    return least;
 }
 
 /* Trees meet the same points: known keys are not computed again. An entry is a point and its key;
  * entries share slots, and the later one stays. */
-static void measure_cached(const bf_model *m, const bf_probe *p, const uint32_t *points,
-                           size_t count, uint32_t *keys) {
+static uint32_t measure_cached(const bf_model *m, const bf_probe *p, const uint32_t *points,
+                               size_t count, uint32_t *keys, uint64_t *which) {
     uint32_t missing[BF_CHUNK], place[BF_CHUNK], found[BF_CHUNK];
     size_t misses = 0;
     for (size_t i = 0; i < count; i++) {
@@ -95,22 +108,26 @@ static void measure_cached(const bf_model *m, const bf_probe *p, const uint32_t 
             missing[misses++] = points[i];
         }
     }
-    if (!misses)
-        return;
-    measure(m, p, missing, misses, found);
+    if (misses)
+        (void)measure(m, p, missing, misses, found, which);
     for (size_t i = 0; i < misses; i++) {
         keys[place[i]] = found[i];
         p->cache[missing[i] % BF_CACHE] = (uint64_t)missing[i] << 32 | found[i];
     }
+    return least_of(keys, count, which);
 }
 
-void bf_distances(const bf_model *m, bf_probe *p, const uint32_t *points, size_t count,
-                  uint32_t *keys) {
+uint32_t bf_distances(const bf_model *m, bf_probe *p, const uint32_t *points, size_t count,
+                      uint32_t *keys, uint64_t *which) {
     p->comparisons += count;
-    if (p->cache)
-        measure_cached(m, p, points, count, keys);
-    else
-        measure(m, p, points, count, keys);
+    return p->cache ? measure_cached(m, p, points, count, keys, which)
+                    : measure(m, p, points, count, keys, which);
+}
+
+uint32_t bf_distance(const bf_model *m, bf_probe *p, uint32_t point) {
+    uint32_t key;
+    uint64_t which;
+    return bf_distances(m, p, &point, 1, &key, &which);
 }
 
 /* ---- descending ---- */
@@ -120,6 +137,26 @@ bool bf_preferred(const bf_model *m, uint64_t tree, uint32_t key, uint32_t a, ui
     if (key == 0)
         return a_id > b_id;
     return bf_hash(m, BF_TIES, tree, 0, a_id) < bf_hash(m, BF_TIES, tree, 0, b_id);
+}
+
+/* Takes the nearest of a node's children, those in `which`, all at the distance `least`, for the
+ * best place so far unless that is nearer; none: there is none yet. Returns the child's number from
+ * 1, or 0: no change. */
+static size_t take_nearest(const bf_model *m, uint64_t number, const uint32_t *points,
+                           const uint32_t *nodes, uint32_t least, uint64_t which, bool none,
+                           bf_place *best) {
+    size_t taken = 0;
+    if (!none && least > best->key)
+        return 0;
+    for (; which; which &= which - 1) {
+        size_t i = (size_t)__builtin_ctzll(which);
+        if ((none && !taken) || least < best->key ||
+            bf_preferred(m, number, least, points[i], best->point)) {
+            *best = (bf_place){nodes[i], points[i], least};
+            taken = i + 1;
+        }
+    }
+    return taken;
 }
 
 /* The nearest of the candidates at v; including v itself if it may be the end. */
@@ -133,15 +170,11 @@ static bf_place nearest(const bf_model *m, const bf_tree *tree, uint64_t number,
     bf_place best = v;
     for (size_t from = 0; from < node->children; from += BF_CHUNK) {
         uint32_t keys[BF_CHUNK];
+        uint64_t which;
         size_t left = node->children - from, count = left < BF_CHUNK ? left : BF_CHUNK;
-        bf_distances(m, p, points + from, count, keys);
-        for (size_t i = 0; i < count; i++) {
-            uint32_t point = points[from + i];
-            if (none || keys[i] < best.key ||
-                (keys[i] == best.key && bf_preferred(m, number, keys[i], point, best.point)))
-                best = (bf_place){nodes[from + i], point, keys[i]};
+        uint32_t least = bf_distances(m, p, points + from, count, keys, &which);
+        if (take_nearest(m, number, points + from, nodes + from, least, which, none, &best))
             none = false;
-        }
     }
     return best;
 }
@@ -189,7 +222,7 @@ bf_end bf_descend(const bf_model *m, const bf_tree *tree, uint64_t number, bf_pr
     if (!tree->nodes)
         return w.end;
     w.v.point = tree->node[0].point;
-    bf_distances(m, p, &w.v.point, 1, &w.v.key);
+    w.v.key = bf_distance(m, p, w.v.point);
     arrive(m, &w);
     while (step(m, &w))
         ;
@@ -207,12 +240,30 @@ static void fetch_children(const bf_walk *w) {
     __builtin_prefetch(points + node->capacity);
 }
 
+/* Prefetches the beginning of the first rows that the next step compares. */
+static void fetch_rows(const bf_model *m, const bf_walk *w) {
+    const bf_node *node = &w->tree->node[w->v.node];
+    const bf_store *s = &m->store;
+    bool bytes = w->probe->bytes && s->bytes;
+    const uint32_t *points = w->tree->arena + node->offset;
+    for (size_t i = 0; i < node->children && i < 16; i++)
+        if (bytes)
+            __builtin_prefetch(s->byte + (size_t)points[i] * s->stride);
+        else {
+            __builtin_prefetch(s->x + (size_t)points[i] * s->stride);
+            if (s->d > 16)
+                __builtin_prefetch(s->x + (size_t)points[i] * s->stride + 16);
+        }
+}
+
 /* Finishes up to BF_GROUP descents in step. */
 static void finish_together(const bf_model *m, bf_walk **on, size_t going) {
     while (going) {
         size_t left = 0;
         for (size_t i = 0; i < going; i++)
             fetch_children(on[i]);
+        for (size_t i = 0; i < going; i++)
+            fetch_rows(m, on[i]);
         for (size_t i = 0; i < going; i++)
             if (step(m, on[i])) {
                 __builtin_prefetch(&on[i]->tree->node[on[i]->v.node]);
@@ -226,6 +277,7 @@ void bf_descend_some(const bf_model *m, const size_t *trees, size_t count, bf_pr
                      bf_end *ends, bf_path *paths) {
     bf_walk walks[BF_GROUP], *on[BF_GROUP];
     uint32_t points[BF_GROUP], keys[BF_GROUP];
+    uint64_t which;
     size_t going = 0;
     for (size_t i = 0; i < count; i++) {
         walks[i] = begin_walk(&m->tree[trees[i]], trees[i], p, paths ? &paths[i] : NULL);
@@ -235,7 +287,7 @@ void bf_descend_some(const bf_model *m, const size_t *trees, size_t count, bf_pr
         on[going++] = &walks[i];
     }
     if (going)
-        bf_distances(m, p, points, going, keys);
+        bf_distances(m, p, points, going, keys, &which);
     for (size_t i = 0; i < going; i++) {
         on[i]->v = (bf_place){.node = 0, .point = points[i], .key = keys[i]};
         arrive(m, on[i]);
@@ -270,53 +322,118 @@ static bf_walk *walk_of(const bf_crowd *c, size_t at) {
     return &c->walk[c->order[at]];
 }
 
-static void go_alone(const bf_model *m, const bf_crowd *c, size_t from, size_t to) {
+static void go_alone(const bf_model *m, const bf_crowd *c, size_t count) {
     bf_walk *on[BF_GROUP];
-    for (size_t going; from < to; from += going) {
-        for (going = 0; going < BF_GROUP && from + going < to; going++)
-            on[going] = walk_of(c, from + going);
+    for (size_t from = 0, going; from < count; from += going) {
+        for (going = 0; going < BF_GROUP && from + going < count; going++)
+            on[going] = &c->walk[c->alone[from + going]];
         finish_together(m, on, going);
     }
+}
+
+static void fetch_row(const bf_store *s, uint32_t point, size_t d) {
+    const float *x = s->x + (size_t)point * s->stride;
+    for (size_t j = 0; j < d; j += 16)
+        __builtin_prefetch(x + j);
+}
+
+/* Children side by side, for many queries that compare themselves with them. */
+typedef struct board {
+    const uint32_t *points, *nodes;
+    size_t count, lanes, d; /* d: a multiple of 4 */
+    const double *columns;  /* NULL: where they are */
+    lm_spread *spread;
+    bool full; /* the node itself is no candidate */
+} board;
+
+/* At least this many queries are worth copying the children. */
+enum { SPREAD_FROM = 8 };
+
+static board lay_board(const bf_model *m, const bf_crowd *c, const bf_walk *w, size_t queries) {
+    const bf_store *s = &m->store;
+    const bf_node *node = &w->tree->node[w->v.node];
+    board b = {.points = w->tree->arena + node->offset, .count = node->children};
+    b.nodes = b.points + node->capacity;
+    b.lanes = (b.count + LM_LANES - 1) / LM_LANES * LM_LANES;
+    b.d = (m->d + 3) / 4 * 4;
+    b.full = node->children >= m->children;
+    if (!c->columns || queries < SPREAD_FROM)
+        return b;
+    b.columns = c->columns;
+    b.spread = lm_spread_kernel(m->metric == BF_COSINE ? LM_DOT
+                                : m->metric == BF_L1   ? LM_L1
+                                                       : LM_L2);
+    for (size_t i = 0; i < b.count; i++)
+        fetch_row(s, b.points[i], b.d);
+    for (size_t i = 0; i < b.lanes; i++) {
+        const float *x = s->x + (size_t)b.points[i < b.count ? i : 0] * s->stride;
+        for (size_t j = 0; j < b.d; j++)
+            c->columns[j * b.lanes + i] = (double)x[j];
+    }
+    return b;
+}
+
+static uint32_t measure_board(const bf_model *m, const board *b, bf_probe *p, uint64_t *which) {
+    double x[BF_COLUMNS], out[BF_CHUNK];
+    uint32_t keys[BF_CHUNK];
+    if (!b->columns)
+        return bf_distances(m, p, b->points, b->count, keys, which);
+    for (size_t j = 0; j < b->d; j++)
+        x[j] = (double)p->x[j];
+    b->spread(x, b->d, b->columns, b->lanes, out);
+    p->comparisons += b->count;
+    return to_keys(m, p, b->points, b->count, out, keys, which);
 }
 
 /* Queries from .. to-1 of the order are at one node with at most BF_CHUNK children: each makes its
  * choice, 0 for the node itself. counts: how many made each. */
 static void choose(const bf_model *m, const bf_crowd *c, size_t from, size_t to, uint32_t *counts) {
-    const bf_walk *first = walk_of(c, from);
-    const bf_node *node = &first->tree->node[first->v.node];
-    const uint32_t *nodes = first->tree->arena + node->offset + node->capacity;
+    board b = lay_board(m, c, walk_of(c, from), to - from);
     for (size_t i = from; i < to; i++) {
         bf_walk *w = walk_of(c, i);
-        bf_place next = nearest(m, w->tree, w->number, w->probe, w->v);
-        uint32_t choice = 0;
-        if (next.node == w->v.node)
-            finish(w);
+        uint64_t which;
+        uint32_t least = measure_board(m, &b, w->probe, &which);
+        size_t choice = take_nearest(m, w->number, b.points, b.nodes, least, which, b.full, &w->v);
+        if (choice)
+            arrive(m, w);
         else
-            while (nodes[choice++] != next.node)
-                ;
+            finish(w);
         c->choice[i] = (uint16_t)choice;
         counts[choice]++;
-        if (!choice)
-            continue;
-        w->v = next;
-        arrive(m, w);
     }
 }
 
-/* Sorts the queries by their choices; pushes those that go on. */
+/* What is still to be done in a tree. */
+typedef struct to_do {
+    size_t pending, alone;
+} to_do;
+
+/* Queries that are at the same node go on: together, one by one, or, if it has no children, not. */
+static void go_on(const bf_crowd *c, uint32_t from, uint32_t to, to_do *work) {
+    if (to - from >= TOGETHER) {
+        c->pending[work->pending++] = (bf_span){from, to};
+        return;
+    }
+    for (; from < to; from++) {
+        const bf_walk *w = walk_of(c, from);
+        __builtin_prefetch(&w->tree->node[w->v.node]);
+        c->alone[work->alone++] = c->order[from];
+    }
+}
+
+/* Sorts the queries by their choices. */
 static void divide(const bf_crowd *c, size_t from, size_t to, size_t choices, uint32_t *counts,
-                   size_t *pushed) {
-    uint32_t at = (uint32_t)from;
+                   to_do *work) {
+    uint32_t starts[BF_CHUNK + 1], at = (uint32_t)from;
     for (size_t k = 0; k < choices; k++) {
-        uint32_t count = counts[k];
-        counts[k] = at;
-        if (k && count)
-            c->pending[(*pushed)++] = (bf_span){at, at + count};
-        at += count;
+        starts[k] = at;
+        at += counts[k];
     }
     for (size_t i = from; i < to; i++)
-        c->sorted[counts[c->choice[i]]++] = c->order[i];
+        c->sorted[starts[c->choice[i]]++] = c->order[i];
     memcpy(c->order + from, c->sorted + from, (to - from) * sizeof *c->order);
+    for (size_t k = 1; k < choices; k++)
+        go_on(c, starts[k] - counts[k], starts[k], work);
 }
 
 static void start_walks(const bf_model *m, size_t tree, size_t count, const bf_crowd *c) {
@@ -325,30 +442,40 @@ static void start_walks(const bf_model *m, size_t tree, size_t count, const bf_c
         bf_walk *w = walk_of(c, i);
         *w = begin_walk(&m->tree[tree], tree, &c->probe[c->order[i]], NULL);
         w->v.point = root;
-        bf_distances(m, w->probe, &root, 1, &w->v.key);
+        w->v.key = bf_distance(m, w->probe, root);
         arrive(m, w);
     }
 }
 
+/* Queries that are at the same node choose. */
+static void choose_together(const bf_model *m, const bf_crowd *c, bf_span s, to_do *work) {
+    const bf_walk *w = walk_of(c, s.from);
+    uint32_t children = w->tree->node[w->v.node].children, counts[BF_CHUNK + 1];
+    if (children > BF_CHUNK) {
+        for (uint32_t i = s.from; i < s.to; i++)
+            c->alone[work->alone++] = c->order[i];
+        return;
+    }
+    memset(counts, 0, (children + 1) * sizeof *counts);
+    if (children)
+        choose(m, c, s.from, s.to, counts);
+    else
+        for (uint32_t i = s.from; i < s.to; i++)
+            finish(walk_of(c, i));
+    if (children)
+        divide(c, s.from, s.to, children + 1, counts, work);
+}
+
 void bf_descend_many(const bf_model *m, size_t tree, size_t count, const bf_crowd *c) {
-    size_t pushed = 0;
+    to_do work = {0, 0};
     if (!m->tree[tree].nodes) {
         for (size_t i = 0; i < count; i++)
             *walk_of(c, i) = begin_walk(&m->tree[tree], tree, NULL, NULL);
         return;
     }
     start_walks(m, tree, count, c);
-    if (count)
-        c->pending[pushed++] = (bf_span){0, (uint32_t)count};
-    while (pushed) {
-        bf_span s = c->pending[--pushed];
-        const bf_walk *w = walk_of(c, s.from);
-        uint32_t children = w->tree->node[w->v.node].children, counts[BF_CHUNK + 1] = {0};
-        if (s.to - s.from < TOGETHER || children > BF_CHUNK) {
-            go_alone(m, c, s.from, s.to);
-            continue;
-        }
-        choose(m, c, s.from, s.to, counts);
-        divide(c, s.from, s.to, children + 1, counts, &pushed);
-    }
+    go_on(c, 0, (uint32_t)count, &work);
+    while (work.pending)
+        choose_together(m, c, c->pending[--work.pending], &work);
+    go_alone(m, c, work.alone);
 }

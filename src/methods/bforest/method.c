@@ -117,6 +117,7 @@ const lm_method lm_method_bforest = {
     .destroy = bf_destroy,
     .save = bf_save,
     .load = bf_load,
+    .batch = bf_batch,
     .scratch = bf_scratch,
     .predict = bf_predict,
     .proba = bf_proba,

@@ -63,21 +63,16 @@ static bool decided(const bf_model *m, const bf_vote *v, size_t asked) {
 /* The nearest live point of all. */
 static void ask_all(const bf_model *m, bf_probe *p, bf_vote *v) {
     const bf_store *s = &m->store;
-    uint32_t points[BF_CHUNK], keys[BF_CHUNK], best = BF_NONE, best_key = 0;
-    size_t count = 0;
+    uint32_t best = BF_NONE, best_key = 0;
     for (size_t i = 0; i < s->slots; i++) {
-        if (s->state[i] == BF_LIVE)
-            points[count++] = (uint32_t)i;
-        if (count < BF_CHUNK && i + 1 < s->slots)
+        if (s->state[i] != BF_LIVE)
             continue;
-        bf_distances(m, p, points, count, keys);
-        for (size_t k = 0; k < count; k++)
-            if (best == BF_NONE || keys[k] < best_key ||
-                (keys[k] == best_key && bf_preferred(m, m->trees, best_key, points[k], best))) {
-                best = points[k];
-                best_key = keys[k];
-            }
-        count = 0;
+        uint32_t key = bf_distance(m, p, (uint32_t)i);
+        if (best == BF_NONE || key < best_key ||
+            (key == best_key && bf_preferred(m, m->trees, key, (uint32_t)i, best))) {
+            best = (uint32_t)i;
+            best_key = key;
+        }
     }
     if (best != BF_NONE)
         vote_for(m, v, best, best_key);
@@ -140,8 +135,15 @@ bool bf_keeps_distances(const bf_model *m) {
     return m->metric == BF_CALLER || m->d >= CACHE_FROM;
 }
 
-/* Fewer rows than this are asked one by one. */
-enum { MANY = 16 };
+/* Fewer rows than this are asked one by one; the floats of more than the others at once would not
+ * stay in the cache. */
+enum { MANY = 16, MOST_FLOATS = 1 << 17, MOST_ROWS = 4096 };
+
+size_t bf_batch(const void *opaque) {
+    const bf_model *m = opaque;
+    size_t rows = MOST_FLOATS / m->store.stride;
+    return rows < LM_BATCH ? LM_BATCH : rows < MOST_ROWS ? rows : MOST_ROWS;
+}
 
 /* The memory of one row, then of many. */
 typedef struct layout {
@@ -167,8 +169,11 @@ static void lay_out_crowd(const bf_model *m, size_t rows, lm_cursor *at, layout 
     c->walk = lm_take(at, rows, sizeof *c->walk);
     c->order = lm_take(at, rows, sizeof *c->order);
     c->sorted = lm_take(at, rows, sizeof *c->sorted);
+    c->alone = lm_take(at, rows, sizeof *c->alone);
     c->choice = lm_take(at, rows, sizeof *c->choice);
     c->pending = lm_take(at, rows, sizeof *c->pending);
+    if (m->d <= BF_COLUMNS)
+        c->columns = lm_take_cells(at, BF_COLUMNS, BF_CHUNK, sizeof *c->columns);
     l->votes = lm_take(at, rows, sizeof *l->votes);
     l->asked = lm_take(at, rows, sizeof *l->asked);
 }

@@ -6,6 +6,7 @@
  *
  * At a leaf a few linear scores are computed: weights in panels of sixteen rows as in a packed set,
  * with a bias per row (-FLT_MAX where a panel has no row). */
+#include "num/rows.h"
 #include "num/simd/simd.h"
 #include "num/simd/vec.h"
 
@@ -14,7 +15,7 @@
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
 
-enum { PANEL = 16, P = PANEL / W };
+enum { PANEL = 16, P = PANEL / W, FOUR = 4 };
 
 /* ---- distances ---- */
 
@@ -100,6 +101,65 @@ INLINE void gather(int metric, const float *x, const float *rows, size_t n, cons
 GATHER(gather_dot, GATHER_DOT)
 GATHER(gather_l2, GATHER_L2)
 GATHER(gather_l1, GATHER_L1)
+
+/* ---- distances to rows that lie in columns ---- */
+
+INLINE vecd add_term(int metric, double x, vecd rows, vecd sum) {
+    vecd diff = (x - (vecd){0}) - rows;
+    return metric == GATHER_DOT  ? d_fma(x - (vecd){0}, rows, sum)
+           : metric == GATHER_L2 ? d_fma(diff, diff, sum)
+                                 : sum + d_abs(diff);
+}
+
+/* The sixteen sums of sum_whole, added up in its order. */
+INLINE vecd add_up(vecd *sum) {
+    UNROLL
+    for (int k = 0; k < D; k++)
+        UNROLL
+    for (int p = 1; p < PARTS; p++)
+        sum[k] += sum[p * D + k];
+    UNROLL
+    for (int half = D / 2; half > 0; half /= 2)
+        UNROLL
+    for (int k = 0; k < half; k++)
+        sum[k] += sum[k + half];
+    return sum[0];
+}
+
+/* Four of the sixteen sums at a time, so that they stay in registers. */
+INLINE void spread(int metric, const double *x, size_t d, const double *columns, size_t lanes,
+                   double *out) {
+    for (size_t c = 0; c < lanes; c += D) {
+        vecd sum[PANEL];
+        UNROLL
+        for (int k = 0; k < PANEL; k += FOUR) {
+            vecd some[FOUR] = {{0}};
+            for (size_t j = (size_t)k; j < d; j += PANEL) {
+                UNROLL
+                for (int i = 0; i < FOUR; i++)
+                    some[i] =
+                        add_term(metric, x[j + (size_t)i],
+                                 d_load_double(columns + (j + (size_t)i) * lanes + c), some[i]);
+            }
+            UNROLL
+            for (int i = 0; i < FOUR; i++)
+                sum[k + i] = some[i];
+        }
+        d_store_double(out + c, add_up(sum));
+    }
+}
+
+#define SPREAD(name, metric)                                                         \
+    static void name(const double *x, size_t d, const double *columns, size_t lanes, \
+                     double *out) {                                                  \
+        spread(metric, x, d, columns, lanes, out);                                   \
+    }
+
+SPREAD(spread_dot, GATHER_DOT)
+SPREAD(spread_l2, GATHER_L2)
+SPREAD(spread_l1, GATHER_L1)
+
+/* ---- rows of bytes ---- */
 
 /* Sums of squared differences of bytes: at most 2^31 for 2^15 of them. */
 INLINE int32_t sum_bytes(const uint8_t *a, const uint8_t *b, size_t n) {
@@ -200,6 +260,64 @@ static void gather_bytes(const uint8_t *x, const uint8_t *rows, size_t n, const 
         gather_squares(x, rows, n, index, count, out);
 }
 
+/* ---- keys ---- */
+
+/* As many whole numbers as there are doubles in a vector. They are stored and loaded in the same
+ * pieces: a wider load would wait for the stores. */
+typedef uint32_t vech __attribute__((vector_size(W * 2)));
+
+INLINE vech h_load(const uint32_t *keys) {
+    vech v;
+    memcpy(&v, keys, sizeof v);
+    return v;
+}
+
+/* Those of D distances, lm_key's. */
+INLINE vech some_keys(const double *distance) {
+    typedef uint64_t whole __attribute__((vector_size(W * 4)));
+    return __builtin_convertvector(((whole)d_load_double(distance) + (UINT64_C(1) << 30)) >> 31,
+                                   vech);
+}
+
+/* One bit per lane. */
+INLINE uint32_t h_equal(vech a, vech b) {
+    vech equal = (vech)(a == b);
+#if defined(__AVX512F__) || defined(__AVX2__)
+#if defined(__AVX512F__)
+    return (uint32_t)_mm256_movemask_ps((__m256)equal);
+#else
+    return (uint32_t)_mm_movemask_ps((__m128)equal);
+#endif
+#else
+    return (equal[0] & 1) | (equal[1] & 2);
+#endif
+}
+
+static uint32_t keys_of(const double *distance, size_t n, uint32_t *keys, uint64_t *which) {
+    vech best = (vech){0} - 1;
+    size_t whole = n - n % D;
+    uint32_t least = UINT32_MAX;
+    uint64_t equal = 0;
+    for (size_t i = 0; i < whole; i += D) {
+        vech some = some_keys(distance + i), less = (vech)(some < best);
+        memcpy(keys + i, &some, sizeof some);
+        best = (some & less) | (best & ~less);
+    }
+    UNROLL
+    for (int k = 0; k < D; k++)
+        least = best[k] < least ? best[k] : least;
+    for (size_t i = whole; i < n; i++) {
+        keys[i] = lm_key(distance[i]);
+        least = keys[i] < least ? keys[i] : least;
+    }
+    for (size_t i = 0; i < whole; i += D)
+        equal |= (uint64_t)h_equal(h_load(keys + i), least - (vech){0}) << i;
+    for (size_t i = whole; i < n; i++)
+        equal |= (uint64_t)(keys[i] == least) << i;
+    *which = equal;
+    return least;
+}
+
 /* ---- scores ---- */
 
 static void panel_scores(const float *rows, const float *bias, size_t d, size_t panels,
@@ -232,6 +350,8 @@ const lm_simd_rows GLUE(lm_simd_rows_, LM_ISA) = {
     .pair_l2 = pair_l2,
     .pair_l1 = pair_l1,
     .gather = {gather_dot, gather_l2, gather_l1},
+    .spread = {spread_dot, spread_l2, spread_l1},
+    .keys = keys_of,
     .gather_bytes = gather_bytes,
     .panel_scores = panel_scores,
 };

@@ -36,6 +36,8 @@ typedef struct lm_simd_rows {
     double (*pair_l1)(const float *a, const float *b, size_t n);
     void (*gather[3])(const float *x, const float *rows, size_t n, const uint32_t *index,
                       size_t count, double *out); /* by lm_metric: its first three */
+    void (*spread[3])(const double *x, size_t d, const double *columns, size_t lanes, double *out);
+    uint32_t (*keys)(const double *distance, size_t n, uint32_t *keys, uint64_t *which);
     void (*gather_bytes)(const uint8_t *x, const uint8_t *rows, size_t n, const uint32_t *index,
                          size_t count, double *out);
     void (*panel_scores)(const float *rows, const float *bias, size_t d, size_t panels,

@@ -240,6 +240,16 @@ INLINE vecd d_load(const float *p) {
 #endif
 }
 
+INLINE vecd d_load_double(const double *p) {
+    typedef double vecd_any __attribute__((vector_size(W * 4), aligned(8), may_alias));
+    return *(const vecd_any *)p;
+}
+
+INLINE void d_store_double(double *p, vecd v) {
+    typedef double vecd_any __attribute__((vector_size(W * 4), aligned(8), may_alias));
+    *(vecd_any *)p = v;
+}
+
 INLINE vecd d_fma(vecd a, vecd b, vecd c) {
 #if defined(__AVX512F__)
     return (vecd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
@@ -255,12 +265,17 @@ INLINE vecd d_abs(vecd v) {
     return (vecd)((whole)v & INT64_MAX);
 }
 
+/* Adds the second half of the lanes to the first until one is left: so spread sums in rows.c can
+ * add them in the same order. */
 INLINE double d_total(vecd v) {
 #if defined(__AVX512F__)
-    return _mm512_reduce_add_pd((__m512d)v);
+    __m256d h =
+        _mm256_add_pd(_mm512_castpd512_pd256((__m512d)v), _mm512_extractf64x4_pd((__m512d)v, 1));
 #elif defined(__AVX2__)
-    __m128d s =
-        _mm_add_pd(_mm256_castpd256_pd128((__m256d)v), _mm256_extractf128_pd((__m256d)v, 1));
+    __m256d h = (__m256d)v;
+#endif
+#if defined(__AVX512F__) || defined(__AVX2__)
+    __m128d s = _mm_add_pd(_mm256_castpd256_pd128(h), _mm256_extractf128_pd(h, 1));
     return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
 #else
     return v[0] + v[1];
