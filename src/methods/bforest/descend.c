@@ -316,16 +316,16 @@ void bf_find_ends(const bf_model *m, bf_probe *p, size_t from, size_t to, const 
 /* ---- many queries in one tree ---- */
 
 /* Fewer queries at a node than this go on one by one. */
-enum { TOGETHER = 4 };
+enum { TOGETHER = 4, IN_STEP = 16 };
 
 static bf_walk *walk_of(const bf_crowd *c, size_t at) {
     return &c->walk[c->order[at]];
 }
 
 static void go_alone(const bf_model *m, const bf_crowd *c, size_t count) {
-    bf_walk *on[BF_GROUP];
+    bf_walk *on[IN_STEP];
     for (size_t from = 0, going; from < count; from += going) {
-        for (going = 0; going < BF_GROUP && from + going < count; going++)
+        for (going = 0; going < IN_STEP && from + going < count; going++)
             on[going] = &c->walk[c->alone[from + going]];
         finish_together(m, on, going);
     }
