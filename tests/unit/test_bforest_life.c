@@ -121,6 +121,68 @@ static void test_max_points_bounds_points_and_nodes(void **state) {
     free_rows(&r);
 }
 
+/* ---- many rows at once ---- */
+
+/* Enough rows that many are at the same node, and nodes of all kinds: full ones, more children than
+ * are compared at once, signposts. */
+static void check_batch(limn_context *ctx, const rows *r, const rows *q, const char *text) {
+    bf_model *m = train(ctx, r, r->n, text);
+    uint64_t ids[60], gone;
+    for (uint64_t i = 0; i < 60; i++)
+        ids[i] = i * 3;
+    assert_int_equal(bf_forget(ctx, m, ids, 60, &gone), LIMN_OK);
+    lm_cursor at = lm_cursor_at(NULL);
+    size_t most = bf_batch(m), cells = r->task == LIMN_CLASSIFY ? r->classes : 1;
+    assert_true(most >= LM_BATCH);
+    bf_scratch(m, q->n, 0, &at);
+    void *scratch = lm_alloc_measured(&ctx->mem, &at);
+    double *one = malloc(q->n * cells * sizeof *one), *all = malloc(q->n * cells * sizeof *all);
+    int32_t *class = malloc(q->n * sizeof *class);
+    void (*ask)(const void *, const float *, size_t, double *, void *) =
+        r->task == LIMN_CLASSIFY ? bf_proba : bf_values;
+    for (size_t i = 0; i < q->n; i++)
+        ask(m, q->x + i * q->d, 1, one + i * cells, scratch);
+    for (size_t n = 15; n <= q->n; n += n < 20 ? 1 : 977) {
+        ask(m, q->x, n, all, scratch);
+        assert_memory_equal(one, all, n * cells * sizeof *one);
+    }
+    if (r->task == LIMN_CLASSIFY) {
+        bf_predict(m, q->x, q->n, class, scratch);
+        for (size_t i = 0; i < q->n; i++)
+            assert_int_equal(class[i], class_of(m, q->x + i * q->d, scratch));
+    }
+    free(one);
+    free(all);
+    free(class);
+    lm_free_aligned(&ctx->mem, scratch);
+    bf_destroy(&ctx->mem, m);
+}
+
+static void test_many_rows_at_once_get_the_answers_of_single_ones(void **state) {
+    static const char *const settings[] = {"trees=12",
+                                           "trees=5 children=4 early_stop=0",
+                                           "trees=9 children=150 eps=0.01",
+                                           "trees=4 children=0 metric=l1",
+                                           "trees=9 metric=cosine warmup=100",
+                                           "trees=3 metric=caller",
+                                           "style=paper trees=9 early_stop=0.2",
+                                           "trees=8 order=shuffle store=all"};
+    static const size_t widths[] = {1, 7, 20, 64, 70};
+    limn_context *ctx = make_context(NULL, 1, 9);
+    (void)state;
+    for (size_t s = 0; s < LM_COUNT(settings); s++)
+        for (size_t w = 0; w < LM_COUNT(widths); w += every(2)) {
+            limn_task task = (s + w) % 2 ? LIMN_CLASSIFY : LIMN_REGRESS;
+            kind of = (kind)((s + w / 2) % 3);
+            rows r = draw_rows(task, of, 900, widths[w], 3, 40, s + w);
+            rows q = draw_rows(task, of, 2000, widths[w], 3, 40, s + w + 100);
+            check_batch(ctx, &r, &q, settings[s]);
+            free_rows(&r);
+            free_rows(&q);
+        }
+    limn_context_free(ctx);
+}
+
 /* ---- new classes, limits, metrics ---- */
 
 static void test_new_classes_are_learned(void **state) {
@@ -364,6 +426,50 @@ static void test_a_failing_allocation_leaves_a_valid_model(void **state) {
     free_rows(&r);
 }
 
+/* Counters that could overflow are refused; the largest that can be opened can be used. */
+static void test_counters_near_the_limit_are_refused(void **state) {
+    rows r = draw_rows(LIMN_CLASSIFY, NOISE, 300, 2, 3, 30, 1);
+    limn_context *ctx = make_context(NULL, 1, 9);
+    bf_model *m = train(ctx, &r, 290, "trees=4 warmup=20"), *none;
+    assert_true(m->growing.on);
+    uint64_t *const counters[] = {&m->seen,          &m->built,         &m->spent,
+                                  &m->tree[2].epoch, &m->growing.start, &m->growing.quota};
+    static const uint64_t values[] = {BF_COUNT_LIMIT + 1, (uint64_t)INT64_MAX - 1, INT64_MAX};
+    (void)state;
+    for (size_t c = 0; c < LM_COUNT(counters); c++)
+        for (size_t v = 0; v < LM_COUNT(values); v++) {
+            uint64_t before = *counters[c];
+            size_t size;
+            lm_file *file = NULL;
+            *counters[c] = values[v];
+            unsigned char *bytes = bytes_of(ctx, m, &size);
+            assert_int_equal(
+                try_load(ctx, bytes, size, &r, m->seen, "trees=4 warmup=20", &file, &none),
+                LIMN_E_MODEL);
+            lm_file_close(file);
+            lm_free(&ctx->mem, bytes);
+            *counters[c] = before;
+        }
+    m->seen = BF_COUNT_LIMIT - 2;
+    lm_file *file = NULL;
+    bf_model *last = reload(ctx, m, &r, "trees=4 warmup=20", &file);
+    lm_lesson lesson = lesson_of(&r, 290, 3);
+    size_t learned = 7;
+    lesson.first = last->seen;
+    assert_int_equal(bf_learn(ctx, last, &lesson, &learned), LIMN_E_USAGE);
+    assert_int_equal(learned, 0);
+    lesson.n = 2;
+    assert_int_equal(bf_learn(ctx, last, &lesson, &learned), LIMN_OK);
+    lm_file *again = NULL;
+    bf_destroy(&ctx->mem, reload(ctx, last, &r, "trees=4 warmup=20", &again));
+    lm_file_close(again);
+    bf_destroy(&ctx->mem, last);
+    lm_file_close(file);
+    bf_destroy(&ctx->mem, m);
+    limn_context_free(ctx);
+    free_rows(&r);
+}
+
 static void test_damaged_files_with_right_checksums_do_no_harm(void **state) {
     static const char *const settings[] = {"trees=4 warmup=20", "style=paper trees=4",
                                            "trees=3 warmup=100 metric=cosine"};
@@ -418,12 +524,14 @@ int main(void) {
         cmocka_unit_test(test_a_forgotten_row_never_comes_back),
         cmocka_unit_test(test_a_model_that_forgot_everything_learns_again),
         cmocka_unit_test(test_max_points_bounds_points_and_nodes),
+        cmocka_unit_test(test_many_rows_at_once_get_the_answers_of_single_ones),
         cmocka_unit_test(test_new_classes_are_learned),
         cmocka_unit_test(test_a_lesson_must_go_on_where_the_last_one_ended),
         cmocka_unit_test(test_too_many_nodes_are_refused_with_a_sentence),
         cmocka_unit_test(test_a_callers_metric_is_used_and_its_file_needs_one),
         cmocka_unit_test(test_degenerate_rows_are_learned),
         cmocka_unit_test(test_a_failing_allocation_leaves_a_valid_model),
+        cmocka_unit_test(test_counters_near_the_limit_are_refused),
         cmocka_unit_test(test_damaged_files_with_right_checksums_do_no_harm),
     };
     return cmocka_run_group_tests_name("life of bforest", tests, NULL, NULL);

@@ -96,6 +96,75 @@ static void test_distances_to_listed_rows_equal_those_of_pairs(void **state) {
     lm_isa_use(lm_isa_at(0));
 }
 
+/* To the last bit, on every instruction set. */
+static void test_rows_side_by_side_give_the_same_sums(void **state) {
+    (void)state;
+    enum { ROWS = 24 };
+    static const lm_metric metrics[] = {LM_DOT, LM_L2, LM_L1};
+    const char *isa;
+    lm_rng rng = lm_rng_at(6, 1, 1);
+    for (size_t d = 4; d <= 100; d += 4)
+        for (size_t lanes = LM_LANES; lanes <= ROWS; lanes += LM_LANES) {
+            size_t n = (d + LM_PANEL - 1) / LM_PANEL * LM_PANEL;
+            float *rows = calloc(ROWS * n, sizeof *rows), *x = calloc(n, sizeof *x);
+            double *columns = malloc(d * lanes * sizeof *columns), *wide = malloc(d * sizeof *wide);
+            uint32_t index[ROWS];
+            for (size_t j = 0; j < d; j++)
+                wide[j] = (double)(x[j] = (float)lm_rng_normal(&rng));
+            for (size_t i = 0; i < lanes; i++) {
+                index[i] = (uint32_t)i;
+                for (size_t j = 0; j < d; j++)
+                    columns[j * lanes + i] = (double)(rows[i * n + j] = (float)lm_rng_normal(&rng));
+            }
+            for (size_t k = 0; (isa = lm_isa_at(k)); k++)
+                for (size_t m = 0; m < LM_COUNT(metrics); m++) {
+                    double expected[ROWS], out[ROWS];
+                    assert_true(lm_isa_use(isa));
+                    lm_gather_kernel(metrics[m])(x, rows, n, index, lanes, expected);
+                    lm_spread_kernel(metrics[m])(wide, d, columns, lanes, out);
+                    assert_memory_equal(out, expected, lanes * sizeof *out);
+                }
+            free(rows);
+            free(x);
+            free(columns);
+            free(wide);
+        }
+    lm_isa_use(lm_isa_at(0));
+}
+
+static void test_keys_order_as_rounded_distances_do(void **state) {
+    (void)state;
+    const char *isa;
+    lm_rng rng = lm_rng_at(7, 1, 1);
+    for (size_t n = 1; n <= LM_KEYS_MOST; n++)
+        for (int kind = 0; kind < 4; kind++) {
+            double distance[LM_KEYS_MOST], least = INFINITY;
+            uint64_t expected = 0, which;
+            for (size_t i = 0; i < n; i++) { /* zeros, whole numbers, huge and nearly equal ones */
+                double v = (double)lm_rng_below(&rng, 5);
+                distance[i] = kind == 0   ? 0
+                              : kind == 1 ? v
+                              : kind == 2 ? ldexp(v, 900) + 1e-300
+                                          : 3 + v * 1e-9;
+                int exponent;
+                double part = frexp(distance[i], &exponent);
+                double rounded = ldexp(floor(ldexp(part, 22) + 0.5), exponent - 22);
+                expected = rounded < least ? 0 : expected;
+                least = rounded < least ? rounded : least;
+                expected |= (uint64_t)(rounded == least) << i;
+            }
+            for (size_t k = 0; (isa = lm_isa_at(k)); k++) {
+                uint32_t keys[LM_KEYS_MOST];
+                assert_true(lm_isa_use(isa));
+                assert_int_equal(lm_keys_kernel()(distance, n, keys, &which), lm_key(least));
+                assert_true(which == expected);
+                for (size_t i = 0; i < n; i++)
+                    assert_int_equal(keys[i], lm_key(distance[i]));
+            }
+        }
+    lm_isa_use(lm_isa_at(0));
+}
+
 static void test_distances_of_bytes_are_exact(void **state) {
     (void)state;
     enum { ROWS = 20 };
@@ -172,6 +241,8 @@ int main(void) {
         cmocka_unit_test(test_distances_of_pairs_equal_loops),
         cmocka_unit_test(test_distances_of_whole_numbers_are_exact),
         cmocka_unit_test(test_distances_to_listed_rows_equal_those_of_pairs),
+        cmocka_unit_test(test_rows_side_by_side_give_the_same_sums),
+        cmocka_unit_test(test_keys_order_as_rounded_distances_do),
         cmocka_unit_test(test_distances_of_bytes_are_exact),
         cmocka_unit_test(test_scores_of_panels_equal_loops),
     };

@@ -223,8 +223,12 @@ static inline double bf_unkey(uint32_t key) {
 
 /* What random numbers are drawn for. */
 enum { BF_TIES, BF_SAMPLE, BF_WARMUP, BF_REFRESH, BF_MEASURE };
-/* Seen, asked, spent and refreshes are less than this, so that no sum of them overflows. */
+/* The most rows seen and refreshes counted, in a file, too, so that no sum of them overflows. */
 #define BF_COUNT_LIMIT (UINT64_C(1) << 62)
+
+static inline uint64_t bf_next_epoch(uint64_t epoch) {
+    return epoch < BF_COUNT_LIMIT ? epoch + 1 : 0;
+}
 
 static inline uint64_t bf_hash(const bf_model *m, uint64_t purpose, uint64_t tree, uint64_t epoch,
                                uint64_t id) {

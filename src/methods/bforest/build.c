@@ -86,7 +86,7 @@ static void build_one(void *user, size_t index, int thread) {
     building *b = user;
     bench *at = &b->benches[thread];
     bf_tree *tree = &b->m->tree[index];
-    uint64_t epoch = tree->epoch + !b->warmup;
+    uint64_t epoch = b->warmup ? tree->epoch : bf_next_epoch(tree->epoch);
     size_t count = b->count ? choose_points(b, index, epoch, at->order) : 0;
     bf_tree_clear(&at->tree);
     b->failed[index] = !bf_extend(b->mem, b->m, index, at->order, count, b->inside, &at->tree) ||
@@ -248,7 +248,7 @@ void bf_refresh_plan(bf_model *m) {
 static bool look_at(const bf_model *m, size_t index, uint32_t *point) {
     const bf_growing *g = &m->growing;
     const bf_store *s = &m->store;
-    uint64_t epoch = m->tree[g->number].epoch + 1;
+    uint64_t epoch = bf_next_epoch(m->tree[g->number].epoch);
     if (index < g->slots) {
         *point = (uint32_t)bf_shuffled(m, g->number, epoch, index, g->slots);
         return s->state[*point] == BF_LIVE && s->id[*point] < g->start &&
@@ -349,7 +349,7 @@ static limn_status complete(limn_context *ctx, bf_model *m) {
     limn_status status = look_up_to(ctx, m, g->slots + g->late_count);
     if (status != LIMN_OK || g->tree.nodes || !m->store.live)
         return status;
-    size_t point = closest(m, g->number, m->tree[g->number].epoch + 1);
+    size_t point = closest(m, g->number, bf_next_epoch(m->tree[g->number].epoch));
     if (!bf_extend(&ctx->mem, m, g->number, &point, 1, 1, &g->tree))
         return lm_fail_memory(ctx);
     hold_from(m, 0);
@@ -363,7 +363,7 @@ static limn_status replace(limn_context *ctx, bf_model *m) {
     limn_status status = g->on ? complete(ctx, m) : LIMN_OK;
     if (status != LIMN_OK || !g->on)
         return status;
-    *tree = (bf_tree){.epoch = old.epoch + 1, .step = old.step};
+    *tree = (bf_tree){.epoch = bf_next_epoch(old.epoch), .step = old.step};
     if (!bf_tree_assign(&ctx->mem, &g->tree, tree)) {
         *tree = old;
         return lm_fail_memory(ctx);

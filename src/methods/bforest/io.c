@@ -214,6 +214,9 @@ static limn_status get_numbers(lm_kv *kv, const number *list, size_t count) {
     return status;
 }
 
+/* A query is compared with fewer than 2^33 points: nodes and slots. */
+#define SPENT_MOST ((int64_t)BF_MEASURED << 33)
+
 /* The tree that is being refreshed, since version 3. */
 static limn_status get_growing(lm_kv *kv, bf_model *m) {
     bf_growing *g = &m->growing;
@@ -245,7 +248,7 @@ static limn_status get_about(limn_context *ctx, const lm_file *file, bf_model *m
     const number counts[] = {{"seen", &m->seen, most},
                              {"built", &m->built, most},
                              {"asked", &m->asked, BF_MEASURED - 1},
-                             {"spent", &m->spent, most}};
+                             {"spent", &m->spent, SPENT_MOST}};
     limn_status status = lm_kv_open(ctx, file, "bforest.about", BF_FILE_VERSION, &kv);
     if (status == LIMN_OK)
         status = lm_kv_int(&kv, "seed", INT64_MIN, INT64_MAX, &seed);

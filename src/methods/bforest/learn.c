@@ -261,6 +261,10 @@ limn_status bf_learn(limn_context *ctx, void *opaque, const lm_lesson *lesson, s
             ctx, LIMN_E_USAGE,
             "bforest: the lesson begins with row %llu, but the next row to learn is %llu",
             (unsigned long long)lesson->first, (unsigned long long)m->seen);
+    if (lesson->n > BF_COUNT_LIMIT - m->seen)
+        return lm_fail(ctx, LIMN_E_USAGE,
+                       "bforest: the forest has seen the largest number of rows that can be "
+                       "counted");
     limn_status status = bf_own(ctx, m);
     if (status == LIMN_OK && !work_make(&ctx->mem, m, lesson->n, ctx->threads, &w))
         status = lm_fail_memory(ctx);
