@@ -23,6 +23,9 @@
  * interrupts and the progress line are handled in time when a model learns slowly. */
 enum { PIECE_FLOATS = 1 << 18, PIECE_ROWS = 1024 };
 
+/* So many rows of the same class in succession look like data that is sorted by class. */
+enum { LONG_RUN = 1000 };
+
 typedef struct learning {
     cli_session *session;
     const cli_args *args;
@@ -37,6 +40,8 @@ typedef struct learning {
     bool may_wait;    /* no more rows had arrived when the last piece was read */
     int32_t *classes; /* answers for one piece, before it is learned */
     double *values;
+    int32_t run_class; /* of the last rows: their class ... */
+    uint64_t run;      /* ... and their number */
     cli_report report;
     bool checkpoints, begun; /* begun: an interrupt may write a checkpoint */
     uint64_t saved_rows;
@@ -302,6 +307,29 @@ static int add_classes(learning *l, const limn_rows *rows) {
     return EXIT_DONE;
 }
 
+static void warn_of_run(const learning *l) {
+    char name[CLI_NAME_BYTES];
+    if (l->session->quiet || !limn_model_class_name(l->model, 1))
+        return;
+    cli_progress_clear(&l->session->progress);
+    fprintf(stderr,
+            "limn: warning: the last %d rows are all of class %s, although the model knows others; "
+            "rows sorted by class make a worse model: shuffle them, or train on all of them "
+            "(limn train)\n",
+            LONG_RUN,
+            cli_text_name(limn_model_class_name(l->model, (size_t)l->run_class), 30, name));
+}
+
+/* Says once per run that it is long. */
+static void watch_order(learning *l, const limn_rows *rows) {
+    for (size_t i = 0; rows->classes && i < rows->n; i++) {
+        l->run = l->run && rows->classes[i] == l->run_class ? l->run + 1 : 1;
+        l->run_class = rows->classes[i];
+        if (l->run == LONG_RUN)
+            warn_of_run(l);
+    }
+}
+
 static int learn_rows(learning *l, const limn_rows *rows) {
     limn_lesson lesson;
     size_t learned = 0;
@@ -321,6 +349,7 @@ static int learn_rows(learning *l, const limn_rows *rows) {
     cli_report_add(&l->report, &lesson, learned);
     l->mark.rows += learned;
     l->learned += learned;
+    watch_order(l, rows);
     return check(l, status);
 }
 

@@ -52,9 +52,9 @@ def test_regression_learns_too(limn, tmp_path):
     rows = (tmp_path / "all.csv").read_text().splitlines()
     (tmp_path / "first.csv").write_text("\n".join(rows[:151]) + "\n")
     (tmp_path / "rest.csv").write_text("\n".join(rows[:1] + rows[151:]) + "\n")
-    limn("train", "all.csv", "--task", "regress", *SMALL, "-o", "whole.limn")
-    limn("train", "first.csv", "--task", "regress", *SMALL, "-p", "eps=0.5", "-o", "m.limn")
-    limn("train", "all.csv", "--task", "regress", *SMALL, "-p", "eps=0.5", "-o", "whole.limn")
+    how = ["--task", "regress", *SMALL, "-p", "eps=0.5", "--scale", "none"]
+    limn("train", "first.csv", *how, "-o", "m.limn")
+    limn("train", "all.csv", *how, "-o", "whole.limn")
     done = limn("learn", "m.limn", "rest.csv", "--report-every", 100)
     report = done.stdout.splitlines()
     assert report[0] == "rows,mae,rmse,overall_mae,overall_rmse"
@@ -277,6 +277,69 @@ def test_forgetting_before_learning_in_one_command(limn, files):
                 "b.limn", "--json")
     assert (files / "a.limn").read_bytes() == (files / "b.limn").read_bytes()
     assert 0 <= json.loads(done.stdout)["forgotten"] <= 3
+
+
+def sorted_stream(n, runs, seed=3):
+    """Rows of three classes; each class in as many runs."""
+    table = stream(n, seed=seed)
+    order = sorted(range(n), key=lambda i: (i * runs // n, table.labels[i]))
+    return Table([table.rows[i] for i in order], [table.labels[i] for i in order], table.columns)
+
+
+@pytest.mark.parametrize("order", [[], ["-p", "order=shuffle"]])
+def test_training_does_not_depend_on_sorted_classes(limn, tmp_path, order):
+    stream(3000, seed=3).csv(tmp_path / "mixed.csv")
+    sorted_stream(3000, 1).csv(tmp_path / "sorted.csv")
+    stream(2000, seed=5).csv(tmp_path / "test.csv")
+    errors = []
+    for data in ("mixed.csv", "sorted.csv"):
+        limn("train", data, "-m", "bforest", "-p", "trees=20", "--scale", "none", *order,
+             "-o", "m.limn")
+        errors.append(json.loads(limn("eval", "m.limn", "test.csv", "--no-speed",
+                                      "--json").stdout)["error"])
+    assert abs(errors[0] - errors[1]) < 0.01
+
+
+WARNING = "the last 1000 rows are all of class"
+
+
+def test_a_stream_sorted_by_class_is_warned_of(limn, tmp_path):
+    stream(300, seed=4).csv(tmp_path / "first.csv")
+    stream(4500, seed=3).csv(tmp_path / "mixed.csv")
+    sorted_stream(4500, 1).csv(tmp_path / "sorted.csv")
+    limn("train", "first.csv", *SMALL, "-o", "m.limn")
+    said = limn("learn", "m.limn", "mixed.csv", "-o", "o.limn").stderr
+    assert WARNING not in said
+    said = limn("learn", "m.limn", "sorted.csv", "-o", "o.limn").stderr
+    assert [line.split(WARNING)[1].split(",")[0] for line in said.splitlines()] == [
+        " a", " b", " c"]
+    assert "shuffle them" in said
+    assert limn("learn", "m.limn", "sorted.csv", "-o", "o.limn", "--quiet").stderr == ""
+    # A model that knows no other class is not warned about.
+    Table([[i] for i in range(2000)], ["a"] * 2000).csv(tmp_path / "one.csv")
+    limn("train", "one.csv", *SMALL, "-o", "m.limn")
+    assert limn("learn", "m.limn", "one.csv").stderr == ""
+
+
+def test_with_store_all_what_was_forgotten_leaves_no_trace(limn, tmp_path):
+    """Two models that have seen different rows in the middle, and forgotten them, are the same."""
+    one, other = stream(300, seed=4), stream(300, seed=4)
+    for i in range(100, 200):
+        other.rows[i] = [value + 1 for value in other.rows[i]]
+        other.labels[i] = "c"
+    (tmp_path / "ids.txt").write_text("".join(f"{i}\n" for i in range(100, 200)))
+    files = []
+    for table, options in ((one, []), (other, []), (other, ["-p", "order=file"])):
+        table.csv(tmp_path / "d.csv")
+        limn("train", "d.csv", "-m", "bforest", "-p", "trees=6", "-p", "store=all", *options,
+             "--scale", "none", "-o", "m.limn")
+        assert "forgot 100 of 100 rows" in \
+            limn("learn", "m.limn", "--forget", "ids.txt", "--compact").stdout
+        stream(80, seed=9).csv(tmp_path / "test.csv")
+        files.append(((tmp_path / "m.limn").read_bytes(),
+                      limn("predict", "m.limn", "test.csv", "--proba", "--quiet").stdout))
+    assert files[0] == files[1]
+    assert files[0][1] == files[2][1]
 
 
 def test_forgetting_again_changes_nothing(limn, files):

@@ -605,9 +605,9 @@ static void slow_offline(slow_forest *f, bool keep) {
         f->point[i].live = f->point[i].live && slow_in_a_tree(f, i);
 }
 
-/* Training: all rows at once; of equal ones the last, unless all are kept. */
-static inline void slow_train(slow_forest *f, const float *x, const int32_t *label, const double *target,
-                       size_t n) {
+/* Training: all rows at once; the last one of equal rows, unless all are kept. */
+static inline void slow_train(slow_forest *f, const float *x, const int32_t *label,
+                              const double *target, size_t n) {
     for (size_t i = 0; i < n; i++) {
         int same = f->all ? -1 : slow_same(f, x + i * f->d);
         if (same >= 0)

@@ -335,7 +335,7 @@ limn_status bf_offline(limn_context *ctx, bf_model *m, const bf_rows *rows, bool
 
 /* ---- training ---- */
 
-/* Lists the rows; of equal ones, if equal rows are found but not kept, the last. */
+/* Lists the rows; the last one of those that are equal. */
 static bool list_rows(const limn_allocator *mem, const bf_model *m, const lm_train_set *set,
                       uint32_t *list, size_t *count) {
     size_t size = 2;
