@@ -3,27 +3,36 @@
   bforest.py --limn LIMN [SECTION...]
 
 Sections, all unless given:
-  error    error on the data sets of the paper: one pass in file order, unscaled, means over seeds
+  error    error on the data sets of the paper, unscaled, means over seeds
+  order    error after training on rows sorted by class
+  memory   peak memory of training beside the model, 100,000 rows of noise
+  insert   microseconds per row learned, one row per call
+  batch    microseconds per row asked, one by one and in batches
   scaling  comparisons per tree as rows of the 100-D hypercube come in (the paper's Figures 2 to 4):
            a logarithm at 50 children, a power law without a limit
   speed    rows per second when learning, microseconds of a query
 
-Data sets are looked for in LIMN_DATA; those that are missing are left out.
+Data sets are looked for in LIMN_DATA; those that are missing are left out. If LIMN_BEFORE names the
+build folder of an earlier limn, memory, insert and batch are measured with both, in turn.
 """
 import argparse
+import ctypes
+import gc
 import json
 import math
 import os
 import sys
 import tempfile
+import time
 
 import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "peers"))
 from limn_command import Command  # noqa: E402
+from limn_ctypes import Limn  # noqa: E402
 from real_data import read_lines, write_lines as write  # noqa: E402
 
-STYLES = {"paper": ["style=paper"], "default": []}
+STYLES = {"paper": ["style=paper"], "file": ["order=file"], "default": []}
 # Seeds; aim of style=paper and its tolerance; the most that the default may have; the paper's.
 SETS = {
     "pendigits": (5, 2.59, 0.25, 2.2, 2.62),
@@ -39,8 +48,10 @@ LIMITED, UNLIMITED = (1000, 3000, 10000, 30000, 100000, 1000000), (1000, 3000, 1
 class Forests(Command):
     """What trains and evaluates forests."""
 
-    def train(self, data, params=(), seed=1, more=()):
-        return json.loads(super().train(data, seed, "bforest", params, more=more).stdout)
+    def train(self, data, params=(), seed=1, more=(), **how):
+        """The summary; with before (limn_command), the process."""
+        done = super().train(data, seed, "bforest", params, more=more, before=how.get("before", ()))
+        return done if how.get("before") else json.loads(done.stdout)
 
     def nearest(self, train, test):
         """Error of the nearest neighbour."""
@@ -74,7 +85,7 @@ def hypercube(limn, n):
 
 
 def verdict(style, error, aim, tolerance, most):
-    if style == "default":
+    if style != "paper":
         return f"at most {most}" + ("" if error <= most else ", missed")
     if aim is None:
         return ""
@@ -82,7 +93,7 @@ def verdict(style, error, aim, tolerance, most):
 
 
 def show_error(limn):
-    print("Error %, one pass in file order, unscaled, means over seeds\n")
+    print("Error %, unscaled, means over seeds; paper and file: one pass in the order of the file\n")
     print(f"{'':10}{'style':>9}{'seeds':>7}{'error':>8}{'sd':>7}   {'aim':22}{'paper':>7}"
           f"{'1-NN':>7}{'points':>8}{'compared':>10}")
     for name, (seeds, aim, tolerance, most, paper) in SETS.items():
@@ -159,7 +170,136 @@ def show_speed(limn):
     print()
 
 
-SECTIONS = {"error": show_error, "scaling": show_scaling, "speed": show_speed}
+def show_order(limn):
+    print("Error % after training on rows sorted by class, unscaled, seed 1\n")
+    print(f"{'':10}{'as it is':>10}{'sorted':>9}{'order=file':>13}{'sorted':>9}")
+    for name in SETS:
+        train, test = read_lines(name + ".train"), read_lines(name + ".test")
+        if not train or not test:
+            continue
+        files = {"as it is": write(limn.path("train.svm"), train),
+                 "sorted": write(limn.path("sorted.svm"),
+                                 sorted(train, key=lambda row: float(row.split()[0])))}
+        test = write(limn.path("test.svm"), test)
+        errors = []
+        for params in ([], ["order=file"]):
+            for path in files.values():
+                limn.train(path, params)
+                errors.append(100 * limn.eval(test, "--no-speed")["error"])
+        print(f"{name:10}{errors[0]:10.2f}{errors[1]:9.2f}{errors[2]:13.2f}{errors[3]:9.2f}",
+              flush=True)
+    print()
+
+
+def builds(limn):
+    """This limn, after the earlier one if there is one: a name, the command, its library."""
+    found = []
+    before = os.environ.get("LIMN_BEFORE")
+    if before:
+        found.append(("before", Forests(os.path.join(before, "limn"), limn.folder, "none"),
+                      os.path.join(before, "src", "liblimn.so")))
+    own = os.path.join(os.path.dirname(limn.program), "src", "liblimn.so")
+    return [*found, ("now", limn, own if os.path.exists(own) else None)]
+
+
+def save_rows(limn, name, rows, labels):
+    path = limn.path(name + ".npy")
+    np.save(path, rows.astype(np.float32))
+    np.save(limn.path(name + "-labels.npy"), labels.astype(np.float64))
+    return path
+
+
+NOISE, FEATURES = 100000, 20
+
+
+def show_memory(limn):
+    source = np.random.default_rng(1)
+    data = save_rows(limn, "noise", source.random((NOISE, FEATURES)), source.random(NOISE) < 0.5)
+    print(f"Peak memory of training on {NOISE} rows of {FEATURES} features, random labels, in MB "
+          f"(the data: {NOISE * FEATURES * 4 / 1e6:.0f})\n")
+    print(f"{'':8}{'params':26}{'peak':>8}{'model':>8}{'seconds':>9}")
+    for name, command, _ in builds(limn):
+        for params in ([], ["preset=fast"], ["order=file"]):
+            if name == "before" and params == ["order=file"]:
+                continue
+            done, peak = command.training_cost(data, params=params)
+            print(f"{name:8}{' '.join(params) or 'default':26}{peak:8.0f}"
+                  f"{done['model_bytes'] / 1e6:8.0f}{done['seconds']:9.1f}", flush=True)
+    print()
+
+
+class Lesson(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("n", ctypes.c_size_t), ("x", ctypes.c_void_p),
+                ("classes", ctypes.c_void_p)]
+
+
+def insert_times(library, x, y):
+    """Microseconds of each row, learned by a model that was trained on one row per class."""
+    names = np.unique(y)
+    number = np.searchsorted(names, y)
+    first = [int(np.flatnonzero(number == k)[0]) for k in range(len(names))]
+    limn = Limn(library)
+    model = limn.train(x[first], number[first], "bforest", scale="none")
+    learn = limn.lib.limn_learn
+    learn.argtypes = [ctypes.c_void_p] * 4
+    x, classes = np.ascontiguousarray(x, np.float32), number.astype(np.int32)
+    lesson = Lesson(ctypes.sizeof(Lesson), 1)
+    taken = np.empty(len(x))
+    gc.disable()
+    for i in range(len(x)):
+        lesson.x = x.ctypes.data + i * x.shape[1] * x.itemsize
+        lesson.classes = classes.ctypes.data + i * classes.itemsize
+        start = time.perf_counter_ns()
+        status = learn(limn.context, model, ctypes.byref(lesson), None)
+        taken[i] = (time.perf_counter_ns() - start) / 1e3
+        limn.check(status)
+    gc.enable()
+    limn.lib.limn_model_free(model)
+    return taken
+
+
+def show_insert(limn):
+    print("Microseconds per row learned, one row per call through Python\n")
+    print(f"{'':10}{'':8}{'rows':>8}{'mean':>8}{'p50':>8}{'p99':>9}{'p99.9':>9}{'p99.9/p50':>11}"
+          f"{'worst':>10}{'after the warm-up':>19}")
+    for name in ("letter", "mnist"):
+        files = split(limn, name)
+        for build, _, library in builds(limn):
+            if not files or not library:
+                continue
+            taken = insert_times(library, *Limn(library).read(files[0]))
+            p50, p99, p999 = np.percentile(taken, [50, 99, 99.9])
+            print(f"{name:10}{build:8}{len(taken):8}{taken.mean():8.1f}{p50:8.1f}{p99:9.1f}"
+                  f"{p999:9.1f}{p999 / p50:11.1f}{taken.max():10.0f}{taken[1100:].max():19.0f}",
+                  flush=True)
+    print()
+
+
+ASKED = 1000000
+
+
+def show_batch(limn):
+    source = np.random.default_rng(2)
+
+    def draw(n):
+        x = source.normal(size=(n, FEATURES))
+        return x, x[:, 0] + x[:, 1] * x[:, 2] + source.normal(size=n) / 2 > 0
+
+    data, test = save_rows(limn, "train", *draw(NOISE)), save_rows(limn, "test", *draw(ASKED))
+    print(f"Microseconds per row of {FEATURES} features, a forest of {NOISE} noisy rows, {ASKED} "
+          "rows asked\n")
+    print(f"{'':8}{'compared':>10}{'one by one':>12}{'batch':>8}{'2 threads':>11}")
+    for name, command, _ in builds(limn):
+        command.train(data)
+        one, two = (command.eval(test, "--threads", threads) for threads in "12")
+        print(f"{name:8}{one['touched_vectors']:10.0f}{one['latency_us_mean']:12.1f}"
+              f"{1e6 / one['batch_rows_per_s']:8.1f}{1e6 / two['batch_rows_per_s']:11.1f}",
+              flush=True)
+    print()
+
+
+SECTIONS = {"error": show_error, "order": show_order, "memory": show_memory, "insert": show_insert,
+            "batch": show_batch, "scaling": show_scaling, "speed": show_speed}
 
 
 def main():
