@@ -9,27 +9,30 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Enough that methods answer them together. */
+enum { ASKED = 20, NEIGHBORS = 3 };
+
 static void answer(limn_context *ctx, const limn_model *model) {
-    limn_predictor_options options = {.size = sizeof options, .threads = 1, .neighbors = 3};
+    limn_predictor_options options = {.size = sizeof options, .threads = 1, .neighbors = NEIGHBORS};
     limn_predictor *p = NULL;
     size_t d = model->schema.features, k = model->schema.labels.count;
     if (d > 4096 || k > 4096 || limn_predictor_new(ctx, model, &options, &p) != LIMN_OK)
         return;
-    float *x = calloc(5 * d, sizeof *x);
-    double *proba = calloc(5 * (k + 3), sizeof *proba);
-    int64_t rows[15];
-    int32_t classes[5];
-    for (size_t i = 0; i < 5 * d; i++)
+    float *x = calloc(ASKED * d, sizeof *x);
+    double *proba = calloc(ASKED * (k + 3), sizeof *proba);
+    int64_t rows[ASKED * NEIGHBORS];
+    int32_t classes[ASKED];
+    for (size_t i = 0; i < ASKED * d; i++)
         x[i] = (float)(i % 7) - 3;
-    if (limn_predict(p, x, 5, classes) == LIMN_OK)
-        for (int i = 0; i < 5; i++)
+    if (limn_predict(p, x, ASKED, classes) == LIMN_OK)
+        for (int i = 0; i < ASKED; i++)
             if (classes[i] < -1 || (classes[i] >= 0 && (size_t)classes[i] >= k))
                 abort(); /* -1: unknown */
-    (void)limn_predict_proba(p, x, 5, proba);
-    (void)limn_predict_values(p, x, 5, proba);
+    (void)limn_predict_proba(p, x, ASKED, proba);
+    (void)limn_predict_values(p, x, ASKED, proba);
     if (model->method->scores && model->method->score_count(model->body) <= k + 3)
-        (void)limn_predict_scores(p, x, 5, proba);
-    (void)limn_search(p, x, 5, 3, rows, proba);
+        (void)limn_predict_scores(p, x, ASKED, proba);
+    (void)limn_search(p, x, ASKED, NEIGHBORS, rows, proba);
     limn_predictor_free(p);
     free(x);
     free(proba);

@@ -6,11 +6,7 @@
 #ifndef LIMN_TESTS_BFOREST_SLOW_H
 #define LIMN_TESTS_BFOREST_SLOW_H
 
-#include "methods/bforest/bforest.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "bforest_world.h"
 
 typedef struct slow_point {
     float x[8];
@@ -638,6 +634,25 @@ static slow_forest slow_begin(const bf_model *m) {
                      .seed = m->seed};
     f.tree = calloc(f.trees, sizeof *f.tree);
     return f;
+}
+
+/* That a tree has the nodes, points and children of its definition. */
+static void slow_compare(const bf_model *m, const slow_forest *f, const bf_tree *tree,
+                         const slow_tree *slow) {
+    assert_int_equal(tree->nodes, slow->count);
+    for (size_t i = 0; i < tree->nodes; i++) {
+        const bf_node *node = &tree->node[i];
+        const slow_point *p = &f->point[slow->node[i].point];
+        assert_true(m->store.id[node->point] == p->id);
+        assert_true((m->store.state[node->point] == BF_LIVE) == p->live);
+        assert_memory_equal(m->store.x + node->point * m->store.stride, p->x, m->d * sizeof(float));
+        if (m->task == LIMN_CLASSIFY && p->live)
+            assert_int_equal(m->store.label[node->point], p->label);
+        assert_int_equal(node->children, slow->node[i].count);
+        for (uint32_t k = 0; k < node->children; k++)
+            assert_int_equal(tree->arena[node->offset + node->capacity + k],
+                             slow->node[i].child[k]);
+    }
 }
 
 static void slow_end(slow_forest *f) {

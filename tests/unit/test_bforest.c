@@ -2,32 +2,15 @@
  * definition: a row that was just learned is answered correctly; lessons, threads, saving and
  * loading change nothing. */
 #include "bforest_slow.h"
-#include "bforest_world.h"
 
 /* ---- against the definition ---- */
 
-static void compare_tree(const bf_model *m, const slow_forest *f, const bf_tree *tree,
-                         const slow_tree *slow) {
-    assert_int_equal(tree->nodes, slow->count);
-    for (size_t i = 0; i < tree->nodes; i++) {
-        const bf_node *node = &tree->node[i];
-        const slow_point *p = &f->point[slow->node[i].point];
-        assert_true(m->store.id[node->point] == p->id);
-        assert_true((m->store.state[node->point] == BF_LIVE) == p->live);
-        assert_memory_equal(m->store.x + node->point * m->store.stride, p->x, m->d * sizeof(float));
-        assert_int_equal(node->children, slow->node[i].count);
-        for (uint32_t k = 0; k < node->children; k++)
-            assert_int_equal(tree->arena[node->offset + node->capacity + k],
-                             slow->node[i].child[k]);
-    }
-}
-
 static void compare_trees(const bf_model *m, const slow_forest *f) {
     for (size_t t = 0; t < m->trees; t++) {
-        compare_tree(m, f, &m->tree[t], &f->tree[t]);
+        slow_compare(m, f, &m->tree[t], &f->tree[t]);
         assert_true(m->tree[t].epoch == f->tree[t].epoch && m->tree[t].step == f->tree[t].step);
     }
-    compare_tree(m, f, &m->growing.tree, &f->growing.tree);
+    slow_compare(m, f, &m->growing.tree, &f->growing.tree);
     assert_true(m->growing.on == f->growing.on && m->growing.done == f->growing.done);
     size_t live = 0;
     for (int i = 0; i < f->points; i++)

@@ -69,6 +69,38 @@ static void test_a_forgotten_row_never_comes_back(void **state) {
     }
 }
 
+/* A point that only the growing tree has is forgotten; the file is opened and compacted as it is.
+ */
+static void test_a_view_with_a_growing_tree_is_compacted(void **state) {
+    static const char text[] = "trees=3 warmup=20 rho=0.4";
+    rows r = draw_rows(LIMN_CLASSIFY, NOISE, 300, 2, 3, 1000, 1);
+    limn_context *ctx = make_context(NULL, 1, 9);
+    bf_model *m = train(ctx, &r, 150, text);
+    (void)state;
+    for (size_t i = 150; i < r.n; i++) {
+        learn(ctx, m, &r, i, 1);
+        uint64_t id = i % 3 ? i - 120 : i, gone;
+        assert_int_equal(bf_forget(ctx, m, &id, 1, &gone), LIMN_OK);
+        lm_file *file = NULL;
+        bf_model *view = reload(ctx, m, &r, text, &file), *same;
+        assert_int_equal(bf_compact(ctx, view), LIMN_OK);
+        lm_file *again = NULL;
+        same = reload(ctx, m, &r, text, &again);
+        assert_same_bytes(ctx, m, same);
+        bf_destroy(&ctx->mem, same);
+        lm_file_close(again);
+        same = reload(ctx, view, &r, text, &again);
+        assert_same_bytes(ctx, view, same);
+        bf_destroy(&ctx->mem, same);
+        lm_file_close(again);
+        bf_destroy(&ctx->mem, view);
+        lm_file_close(file);
+    }
+    bf_destroy(&ctx->mem, m);
+    limn_context_free(ctx);
+    free_rows(&r);
+}
+
 static void test_a_model_that_forgot_everything_learns_again(void **state) {
     rows r = draw_rows(LIMN_CLASSIFY, NORMAL, 120, 3, 3, 7, 1);
     limn_context *ctx = make_context(NULL, 1, 9);
@@ -522,6 +554,7 @@ static void test_damaged_files_with_right_checksums_do_no_harm(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_forgotten_row_never_comes_back),
+        cmocka_unit_test(test_a_view_with_a_growing_tree_is_compacted),
         cmocka_unit_test(test_a_model_that_forgot_everything_learns_again),
         cmocka_unit_test(test_max_points_bounds_points_and_nodes),
         cmocka_unit_test(test_many_rows_at_once_get_the_answers_of_single_ones),

@@ -2,37 +2,18 @@
  * and what it promises: the order of a file does not matter, threads change nothing, and what was
  * forgotten leaves no trace. */
 #include "bforest_slow.h"
-#include "bforest_world.h"
 
 #include <malloc.h>
-#include <stdatomic.h>
 
 /* ---- against the definition ---- */
-
-static void compare_tree(const bf_model *m, const slow_forest *f, size_t number) {
-    const bf_tree *tree = &m->tree[number];
-    const slow_tree *slow = &f->tree[number];
-    assert_int_equal(tree->nodes, slow->count);
-    assert_true(tree->epoch == slow->epoch && tree->step == slow->step);
-    for (size_t i = 0; i < tree->nodes; i++) {
-        const bf_node *node = &tree->node[i];
-        const slow_point *p = &f->point[slow->node[i].point];
-        assert_true(m->store.id[node->point] == p->id);
-        assert_memory_equal(m->store.x + node->point * m->store.stride, p->x, m->d * sizeof(float));
-        if (m->task == LIMN_CLASSIFY)
-            assert_int_equal(m->store.label[node->point], p->label);
-        assert_int_equal(node->children, slow->node[i].count);
-        for (uint32_t k = 0; k < node->children; k++)
-            assert_int_equal(tree->arena[node->offset + node->capacity + k],
-                             slow->node[i].child[k]);
-    }
-}
 
 /* Trees, points in the order of their ids, eps. */
 static void compare(const bf_model *m, const slow_forest *f) {
     size_t slot = 0;
-    for (size_t t = 0; t < m->trees; t++)
-        compare_tree(m, f, t);
+    for (size_t t = 0; t < m->trees; t++) {
+        slow_compare(m, f, &m->tree[t], &f->tree[t]);
+        assert_true(m->tree[t].epoch == f->tree[t].epoch && m->tree[t].step == f->tree[t].step);
+    }
     for (int i = 0; i < f->points; i++)
         if (f->point[i].live) {
             assert_true(slot < m->store.slots && m->store.id[slot] == f->point[i].id);

@@ -359,7 +359,9 @@ limn_status bf_refresh_catch_up(limn_context *ctx, bf_model *m);
 /* Makes room for one more late point, and adds it if a tree is growing. */
 bool bf_refresh_reserve(const limn_allocator *mem, bf_model *m);
 void bf_refresh_late(bf_model *m, uint32_t slot);
-/* Abandons the growing tree. */
+/* Frees the growing tree of a store that goes, too. */
+void bf_refresh_free(const limn_allocator *mem, bf_model *m);
+/* Abandons the growing tree: the points that only it has go. */
 void bf_refresh_stop(const limn_allocator *mem, bf_model *m);
 /* The i-th of n points in the order in which a refresh looks at them: a permutation. */
 size_t bf_shuffled(const bf_model *m, uint64_t tree, uint64_t epoch, size_t i, size_t n);

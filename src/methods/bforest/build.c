@@ -328,19 +328,23 @@ void bf_refresh_late(bf_model *m, uint32_t slot) {
         m->growing.late[m->growing.late_count++] = (bf_late){.id = m->store.id[slot], .slot = slot};
 }
 
+void bf_refresh_free(const limn_allocator *mem, bf_model *m) {
+    if (m->owned)
+        bf_tree_free(mem, &m->growing.tree);
+    lm_free(mem, m->growing.late);
+    m->growing = (bf_growing){.on = false};
+}
+
 void bf_refresh_stop(const limn_allocator *mem, bf_model *m) {
-    bf_growing *g = &m->growing;
-    for (size_t i = 0; i < g->tree.nodes; i++) {
-        uint32_t point = g->tree.node[i].point;
+    const bf_tree *tree = &m->growing.tree;
+    for (size_t i = 0; i < tree->nodes; i++) {
+        uint32_t point = tree->node[i].point;
         if (m->store.held[point]) {
             m->store.held[point] = 0;
             bf_store_release(&m->store, point);
         }
     }
-    if (m->owned)
-        bf_tree_free(mem, &g->tree);
-    lm_free(mem, g->late);
-    *g = (bf_growing){.on = false};
+    bf_refresh_free(mem, m);
 }
 
 /* A tree that sampled no point takes the one that comes closest. */

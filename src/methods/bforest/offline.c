@@ -272,7 +272,7 @@ static void measure(bf_model *m, double *votes) {
 
 /* Puts store and trees in the place of the model's. */
 static void replace(const limn_allocator *mem, bf_model *m, bf_store *store, bf_tree *tree) {
-    bf_refresh_stop(mem, m);
+    bf_refresh_free(mem, m);
     for (size_t t = 0; t < m->trees && m->owned; t++)
         bf_tree_free(mem, &m->tree[t]);
     bf_store_free(mem, &m->store);

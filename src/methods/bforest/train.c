@@ -111,9 +111,7 @@ void bf_destroy(const limn_allocator *mem, void *opaque) {
         return;
     for (size_t t = 0; m->tree && m->owned && t < m->trees; t++)
         bf_tree_free(mem, &m->tree[t]);
-    if (m->owned)
-        bf_tree_free(mem, &m->growing.tree);
-    lm_free(mem, m->growing.late);
+    bf_refresh_free(mem, m);
     lm_free(mem, m->tree);
     bf_store_free(mem, &m->store);
     lm_free(mem, m);
