@@ -346,7 +346,8 @@ typedef struct board {
     bool full; /* the node itself is no candidate */
 } board;
 
-/* At least this many queries are worth copying the children. */
+/* At least this many queries are worth copying the children; rows of bytes are compared as fast
+ * where they are. */
 enum { SPREAD_FROM = 8 };
 
 static board lay_board(const bf_model *m, const bf_crowd *c, const bf_walk *w, size_t queries) {
@@ -357,7 +358,7 @@ static board lay_board(const bf_model *m, const bf_crowd *c, const bf_walk *w, s
     b.lanes = (b.count + LM_LANES - 1) / LM_LANES * LM_LANES;
     b.d = (m->d + 3) / 4 * 4;
     b.full = node->children >= m->children;
-    if (!c->columns || queries < SPREAD_FROM)
+    if (!c->columns || queries < SPREAD_FROM || (s->bytes && w->probe->bytes))
         return b;
     b.columns = c->columns;
     b.spread = lm_spread_kernel(m->metric == BF_COSINE ? LM_DOT
