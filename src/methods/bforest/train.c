@@ -29,7 +29,8 @@ bool bf_may_use_bytes(const bf_model *m) {
 
 /* Rows that are forgotten in the order in which they came must come in that order. */
 static limn_status choose_order(limn_context *ctx, const lm_params *params, bf_model *m) {
-    enum { AUTO, SHUFFLE, FILE_ORDER } order = lm_param_choice(params, "order");
+    enum { AUTO, SHUFFLE, FILE_ORDER };
+    int order = (int)lm_param_choice(params, "order");
     if (order == SHUFFLE && m->max_points)
         return lm_fail(ctx, LIMN_E_USAGE,
                        "bforest: max_points forgets the oldest rows, so rows must be learned in "
