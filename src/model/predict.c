@@ -180,7 +180,8 @@ static void run_nth(void *user, size_t batch, int thread) {
 /* As many rows as the method wants, but few enough that all threads have work. */
 static size_t batch_rows(const limn_predictor *p, size_t n) {
     size_t most = most_rows(p->model), share = n / (size_t)p->threads + 1;
-    return share >= most ? most : share > LM_BATCH ? share : most < LM_BATCH ? most : LM_BATCH;
+    share = share > LM_BATCH ? share : LM_BATCH;
+    return share < most ? share : most;
 }
 
 static limn_status check(const limn_predictor *p, const lm_query *q) {

@@ -237,6 +237,44 @@ static void test_aligned_blocks_are_aligned_writable_and_freed(void **state) {
     assert_int_equal(count.live, 0);
 }
 
+/* One block that moves to another multiple of 16 whenever it is resized, as malloc's may. */
+typedef struct askew {
+    unsigned char *start; /* of the memory that it is in */
+    size_t shift, size;
+    unsigned calls;
+} askew;
+
+static void *resize_askew(void *user, void *block, size_t size) {
+    static const size_t shifts[] = {0, 16, 48, 32};
+    askew *a = user;
+    size_t shift = shifts[++a->calls % LM_COUNT(shifts)];
+    unsigned char *start = aligned_alloc(64, (size / 64 + 3) * 64);
+    if (block)
+        memcpy(start + shift, block, a->size < size ? a->size : size);
+    free(a->start);
+    *a = (askew){start, shift, size, a->calls};
+    return start + shift;
+}
+
+static void test_aligned_blocks_keep_their_bytes_when_they_grow(void **state) {
+    askew only = {.start = NULL};
+    limn_allocator mem = {.resize = resize_askew, .user = &only};
+    unsigned char *block = NULL;
+    size_t before = 0;
+    (void)state;
+    for (size_t size = 700; size < 100000; size += size / 3) {
+        block = lm_resize_aligned(&mem, block, before, size);
+        assert_int_equal((uintptr_t)block % 64, 0);
+        for (size_t i = 0; i < before; i++)
+            assert_int_equal(block[i], (unsigned char)(i * 7));
+        for (size_t i = before; i < size; i++)
+            block[i] = (unsigned char)(i * 7);
+        before = size;
+    }
+    assert_null(lm_resize_aligned(&mem, block, before, SIZE_MAX));
+    free(only.start);
+}
+
 static void test_text_is_copied_with_its_final_zero(void **state) {
     (void)state;
     limn_context *ctx = plain_context();
@@ -603,6 +641,7 @@ int main(void) {
         cmocka_unit_test(test_requests_that_overflow_give_null_and_never_reach_the_allocator),
         cmocka_unit_test(test_requests_of_nothing_give_a_block),
         cmocka_unit_test(test_zeroed_memory_is_zero),
+        cmocka_unit_test(test_aligned_blocks_keep_their_bytes_when_they_grow),
         cmocka_unit_test(test_aligned_blocks_are_aligned_writable_and_freed),
         cmocka_unit_test(test_text_is_copied_with_its_final_zero),
         cmocka_unit_test(test_buffer_keeps_what_was_appended_and_survives_a_failed_append),

@@ -392,8 +392,8 @@ static void test_degenerate_rows_are_learned(void **state) {
 /* ---- failing allocations, hostile files ---- */
 
 /* A model's life; the caller frees *m in any case. */
-static limn_status live(limn_context *ctx, const rows *r, bf_model **m, lm_file **file) {
-    static const char text[] = "trees=3 warmup=12 rho=0.8";
+static limn_status live(limn_context *ctx, const rows *r, const char *text, bf_model **m,
+                        lm_file **file) {
     const uint64_t ids[] = {3, 18, 21, 22};
     uint64_t gone;
     size_t learned = 0, size;
@@ -422,17 +422,16 @@ static limn_status live(limn_context *ctx, const rows *r, bf_model **m, lm_file 
     return status == LIMN_OK ? bf_compact(ctx, *m) : status;
 }
 
-static void test_a_failing_allocation_leaves_a_valid_model(void **state) {
+static void fail_allocations(const char *text) {
     rows r = draw_rows(LIMN_CLASSIFY, NOISE, 60, 2, 3, 9, 1);
     size_t failures = 0;
-    (void)state;
     for (unsigned at = 1;; at++) {
         counting count = {0};
         limn_context *ctx = counting_context(&count);
         bf_model *m = NULL;
         lm_file *file = NULL;
         count.fail_at = at;
-        limn_status status = live(ctx, &r, &m, &file);
+        limn_status status = live(ctx, &r, text, &m, &file);
         count.fail_at = 0;
         if (m) { /* it answers, learns and can be saved */
             void *scratch = scratch_for(ctx, m);
@@ -442,7 +441,7 @@ static void test_a_failing_allocation_leaves_a_valid_model(void **state) {
             assert_int_equal(class_of(m, r.x + (r.n - 1) * r.d, scratch), r.label[r.n - 1]);
             lm_free_aligned(&ctx->mem, scratch);
             lm_file *again = NULL;
-            bf_destroy(&ctx->mem, reload(ctx, m, &r, "trees=3 warmup=12 rho=0.8", &again));
+            bf_destroy(&ctx->mem, reload(ctx, m, &r, text, &again));
             lm_file_close(again);
         }
         bf_destroy(&ctx->mem, m);
@@ -496,6 +495,38 @@ static void test_counters_near_the_limit_are_refused(void **state) {
     bf_destroy(&ctx->mem, reload(ctx, last, &r, "trees=4 warmup=20", &again));
     lm_file_close(again);
     bf_destroy(&ctx->mem, last);
+    lm_file_close(file);
+    bf_destroy(&ctx->mem, m);
+    limn_context_free(ctx);
+    free_rows(&r);
+}
+
+static void test_a_failing_allocation_leaves_a_valid_model(void **state) {
+    (void)state;
+    fail_allocations("trees=3 warmup=12 rho=0.8");
+    fail_allocations("trees=3 warmup=12 rho=0.8 order=shuffle");
+    fail_allocations("trees=2 warmup=12 order=shuffle store=all");
+}
+
+/* No forest that learned holds two equal rows without store=all, but a file may. */
+static void test_equal_rows_in_a_file_do_no_harm(void **state) {
+    static const char text[] = "trees=4 warmup=20";
+    rows r = draw_rows(LIMN_CLASSIFY, NORMAL, 100, 2, 3, 30, 1);
+    limn_context *ctx = make_context(NULL, 1, 9);
+    bf_model *m = train(ctx, &r, 90, text);
+    lm_file *file = NULL;
+    (void)state;
+    for (size_t i = 1; i < 6; i++)
+        memcpy(m->store.x + i * m->store.stride, m->store.x, m->store.stride * sizeof(float));
+    bf_model *loaded = reload(ctx, m, &r, text, &file);
+    for (size_t i = 0; i < 6; i++) {
+        uint64_t gone, id = m->store.id[i];
+        assert_int_equal(bf_forget(ctx, loaded, &id, 1, &gone), LIMN_OK);
+        assert_int_equal(gone, 1);
+    }
+    learn(ctx, loaded, &r, 90, 10);
+    assert_int_equal(bf_compact(ctx, loaded), LIMN_OK);
+    bf_destroy(&ctx->mem, loaded);
     lm_file_close(file);
     bf_destroy(&ctx->mem, m);
     limn_context_free(ctx);
@@ -564,6 +595,7 @@ int main(void) {
         cmocka_unit_test(test_a_callers_metric_is_used_and_its_file_needs_one),
         cmocka_unit_test(test_degenerate_rows_are_learned),
         cmocka_unit_test(test_a_failing_allocation_leaves_a_valid_model),
+        cmocka_unit_test(test_equal_rows_in_a_file_do_no_harm),
         cmocka_unit_test(test_counters_near_the_limit_are_refused),
         cmocka_unit_test(test_damaged_files_with_right_checksums_do_no_harm),
     };

@@ -49,7 +49,7 @@ typedef struct bf_store {
     bool owned;
     /* Derived. */
     uint32_t *refs;          /* per point: nodes in all trees, and 1 if held */
-    uint8_t *held;           /* 1: the tree being refreshed has the point or has it before itself */
+    uint8_t *held;           /* 1: the point is in the tree that is being refreshed */
     uint32_t *older, *newer; /* live points in the order of their ids; only if owned */
     uint32_t oldest, newest;
     bool bytes;    /* all rows are whole numbers 0..255 (and the metric can use that) */
@@ -108,7 +108,7 @@ typedef struct bf_tree {
     bf_node *node;
     uint32_t *arena;
     uint32_t spare[30]; /* blocks that are free again: the first of each capacity */
-    uint64_t epoch;     /* refreshes so far, including those from compacting */
+    uint64_t epoch;     /* refreshes so far */
     uint64_t step;      /* j of the next threshold */
 } bf_tree;
 

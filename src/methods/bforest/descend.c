@@ -240,23 +240,31 @@ static void fetch_children(const bf_walk *w) {
     __builtin_prefetch(points + node->capacity);
 }
 
-/* Prefetches the beginning of the first rows that the next step compares. */
+static void fetch_row(const bf_store *s, uint32_t point, size_t d) {
+    const float *x = s->x + (size_t)point * s->stride;
+    for (size_t j = 0; j < d; j += 16)
+        __builtin_prefetch(x + j);
+}
+
+/* How many of the rows that the next step compares are prefetched, and how much of each. */
+enum { ROWS_AHEAD = 16, FLOATS_AHEAD = 32 };
+
 static void fetch_rows(const bf_model *m, const bf_walk *w) {
     const bf_node *node = &w->tree->node[w->v.node];
     const bf_store *s = &m->store;
     bool bytes = w->probe->bytes && s->bytes;
+    size_t d = s->d < FLOATS_AHEAD ? s->d : FLOATS_AHEAD;
+    if (!node->children)
+        return;
     const uint32_t *points = w->tree->arena + node->offset;
-    for (size_t i = 0; i < node->children && i < 16; i++)
+    for (size_t i = 0; i < node->children && i < ROWS_AHEAD; i++)
         if (bytes)
             __builtin_prefetch(s->byte + (size_t)points[i] * s->stride);
-        else {
-            __builtin_prefetch(s->x + (size_t)points[i] * s->stride);
-            if (s->d > 16)
-                __builtin_prefetch(s->x + (size_t)points[i] * s->stride + 16);
-        }
+        else
+            fetch_row(s, points[i], d);
 }
 
-/* Finishes up to BF_GROUP descents in step. */
+/* Finishes some descents in step. */
 static void finish_together(const bf_model *m, bf_walk **on, size_t going) {
     while (going) {
         size_t left = 0;
@@ -331,12 +339,6 @@ static void go_alone(const bf_model *m, const bf_crowd *c, size_t count) {
     }
 }
 
-static void fetch_row(const bf_store *s, uint32_t point, size_t d) {
-    const float *x = s->x + (size_t)point * s->stride;
-    for (size_t j = 0; j < d; j += 16)
-        __builtin_prefetch(x + j);
-}
-
 /* Children side by side, for many queries that compare themselves with them. */
 typedef struct board {
     const uint32_t *points, *nodes;
@@ -409,12 +411,7 @@ typedef struct to_do {
     size_t pending, alone;
 } to_do;
 
-/* Queries that are at the same node go on: together, one by one, or, if it has no children, not. */
-static void go_on(const bf_crowd *c, uint32_t from, uint32_t to, to_do *work) {
-    if (to - from >= TOGETHER) {
-        c->pending[work->pending++] = (bf_span){from, to};
-        return;
-    }
+static void go_on_alone(const bf_crowd *c, uint32_t from, uint32_t to, to_do *work) {
     for (; from < to; from++) {
         const bf_walk *w = walk_of(c, from);
         __builtin_prefetch(&w->tree->node[w->v.node]);
@@ -422,9 +419,17 @@ static void go_on(const bf_crowd *c, uint32_t from, uint32_t to, to_do *work) {
     }
 }
 
+/* Queries that are at the same node go on: together or one by one. */
+static void go_on(const bf_crowd *c, uint32_t from, uint32_t to, to_do *work) {
+    if (to - from >= TOGETHER)
+        c->pending[work->pending++] = (bf_span){from, to};
+    else
+        go_on_alone(c, from, to, work);
+}
+
 /* Sorts the queries by their choices. */
-static void divide(const bf_crowd *c, size_t from, size_t to, size_t choices, uint32_t *counts,
-                   to_do *work) {
+static void divide(const bf_crowd *c, size_t from, size_t to, size_t choices,
+                   const uint32_t *counts, to_do *work) {
     uint32_t starts[BF_CHUNK + 1], at = (uint32_t)from;
     for (size_t k = 0; k < choices; k++) {
         starts[k] = at;
@@ -448,23 +453,17 @@ static void start_walks(const bf_model *m, size_t tree, size_t count, const bf_c
     }
 }
 
-/* Queries that are at the same node choose. */
+/* Queries that are at the same node choose, unless it has no children or too many. */
 static void choose_together(const bf_model *m, const bf_crowd *c, bf_span s, to_do *work) {
     const bf_walk *w = walk_of(c, s.from);
     uint32_t children = w->tree->node[w->v.node].children, counts[BF_CHUNK + 1];
-    if (children > BF_CHUNK) {
-        for (uint32_t i = s.from; i < s.to; i++)
-            c->alone[work->alone++] = c->order[i];
+    if (!children || children > BF_CHUNK) {
+        go_on_alone(c, s.from, s.to, work);
         return;
     }
     memset(counts, 0, (children + 1) * sizeof *counts);
-    if (children)
-        choose(m, c, s.from, s.to, counts);
-    else
-        for (uint32_t i = s.from; i < s.to; i++)
-            finish(walk_of(c, i));
-    if (children)
-        divide(c, s.from, s.to, children + 1, counts, work);
+    choose(m, c, s.from, s.to, counts);
+    divide(c, s.from, s.to, children + 1, counts, work);
 }
 
 void bf_descend_many(const bf_model *m, size_t tree, size_t count, const bf_crowd *c) {

@@ -160,6 +160,11 @@ typedef struct layout {
     uint32_t *asked; /* the rows whose answer is not yet decided */
 } layout;
 
+/* A caller's function costs most; one row at a time, it is called once per stored row. */
+static bool asks_together(const bf_model *m, size_t rows) {
+    return rows >= MANY && m->metric != BF_CALLER;
+}
+
 static void lay_out_crowd(const bf_model *m, size_t rows, lm_cursor *at, layout *l) {
     bf_crowd *c = &l->crowd;
     l->rows = lm_take_cells(at, rows, m->store.stride, sizeof *l->rows);
@@ -185,7 +190,7 @@ static layout lay_out(const bf_model *m, size_t rows, lm_cursor *at) {
     l.bytes = lm_take(at, m->store.stride, sizeof *l.bytes);
     if (bf_keeps_distances(m))
         l.cache = lm_take(at, BF_CACHE, sizeof *l.cache);
-    if (rows >= MANY)
+    if (asks_together(m, rows))
         lay_out_crowd(m, rows, at, &l);
     return l;
 }
@@ -264,11 +269,10 @@ static void ask_many(const bf_model *m, layout *at, const float *x, size_t n) {
 /* What to do with the vote about row i. */
 typedef void give(const bf_model *m, const bf_vote *v, size_t i, void *out);
 
-/* A caller's function costs most; one row at a time, it is called once per stored row. */
 static void ask_rows(const bf_model *m, const float *x, size_t n, void *scratch, give *to,
                      void *out) {
     layout at = begin(m, n, scratch);
-    if (n >= MANY && m->metric != BF_CALLER) {
+    if (asks_together(m, n)) {
         ask_many(m, &at, x, n);
         for (size_t i = 0; i < n; i++)
             to(m, &at.votes[i], i, out);

@@ -76,7 +76,8 @@ static void sink(const uint64_t *id, uint32_t *heap, size_t i, size_t count) {
     }
 }
 
-void bf_store_order(const bf_store *s, uint32_t *slots) {
+/* Lists the live points; whether they are in the order of their ids. */
+static bool list_live(const bf_store *s, uint32_t *slots) {
     size_t count = 0;
     bool sorted = true;
     for (size_t i = 0; i < s->slots; i++)
@@ -84,7 +85,12 @@ void bf_store_order(const bf_store *s, uint32_t *slots) {
             sorted = sorted && (!count || s->id[slots[count - 1]] < s->id[i]);
             slots[count++] = (uint32_t)i;
         }
-    if (sorted)
+    return sorted;
+}
+
+void bf_store_order(const bf_store *s, uint32_t *slots) {
+    size_t count = s->live;
+    if (list_live(s, slots))
         return;
     for (size_t i = count / 2; i-- > 0;)
         sink(s->id, slots, i, count);
@@ -175,8 +181,9 @@ static void table_remove(bf_store *s, uint32_t slot) {
         return;
     }
     size_t mask = s->table_size - 1, i = s->hash[slot] & mask;
-    while (s->table[i] != slot)
-        i = (i + 1) & mask;
+    for (; s->table[i] != slot; i = (i + 1) & mask)
+        if (s->table[i] == BF_NONE)
+            return; /* a damaged file: another point has the same row */
     if (older != BF_NONE)
         s->table[i] = older;
     else
@@ -253,7 +260,10 @@ bool bf_store_derive(const limn_allocator *mem, bf_store *s) {
         memset(s->refs, 0, room * sizeof *s->refs);
         memset(s->held, 0, room * sizeof *s->held);
         make_bytes(mem, s);
-        bf_store_order(s, order);
+        if (s->all) /* of equal points the newest comes last */
+            bf_store_order(s, order);
+        else
+            (void)list_live(s, order);
         for (size_t i = 0; i < s->live && s->hashed; i++)
             table_add(s, order[i]);
     }
